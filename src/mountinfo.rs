@@ -3,6 +3,7 @@
 //! The format is `Documentation/filesystems/proc.rst` section 3.5 and the kernel's `fs/proc_namespace.c`.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use crate::mountstats::Problem;
 
 /// A superblock's `major:minor`, the `st_dev` of its files. The kernel reuses a minor once it is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct DeviceNumber {
     pub major: u32,
     pub minor: u32,
@@ -18,6 +20,31 @@ pub struct DeviceNumber {
 impl fmt::Display for DeviceNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for DeviceNumber {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers =
+            text.split_once(':').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        match numbers {
+            Some((major, minor)) => Ok(DeviceNumber { major, minor }),
+            None => Err(format!("{text:?} is not major:minor")),
+        }
+    }
+}
+
+impl TryFrom<String> for DeviceNumber {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<DeviceNumber> for String {
+    fn from(number: DeviceNumber) -> String {
+        number.to_string()
     }
 }
 

@@ -1,0 +1,241 @@
+//! Intervals become minutes, and minutes become data. Pure.
+//!
+//! - An interval ends at the wall time of its later reading and starts its elapsed time before that. Either
+//!   end, when within 1 s of a multiple of the sample interval, is taken to be there.
+//! - An interval that crosses minutes is cut in proportion to time, each counter by largest remainder, so
+//!   that the parts add up exactly.
+//! - All mounts of one file system are one: counters add, a rate is all bytes of a sample over its time, a
+//!   latency all milliseconds over all requests.
+//! - A **window** is the time between two readings, cut at minutes: rates and latencies are one value for each.
+//!   An interval that spans several windows is shared among them. Readings more than a minute apart leave a
+//!   gap, not a window: bytes and counts are spread over it, rates and latencies are not.
+//! - A minute closes at the first reading at or after its end. What arrives for a closed minute is a late
+//!   piece: totals only, a second datum with the same timestamp.
+//! - Timestamps are the start of the minute, so that a minute here lies under the same minute of AWS/EFS.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::OwnFigures;
+use crate::model::{Datum, FileSystemId, Minute, Moment};
+use crate::sampler::Interval;
+use crate::traffic::Traffic;
+
+mod data;
+mod series;
+mod span;
+
+pub use series::{Dropped, SeriesLimit};
+use span::{Span, overlap};
+
+/// Readings further apart leave a gap.
+const GAP: Duration = Duration::from_secs(60);
+/// An interval longer than this is not counted: figures of a day ago belong to nobody's dashboard.
+pub const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+/// A clock that went back further than this was wrong before: what it closed does not count.
+const CLOCK_WAS_WRONG: Duration = Duration::from_secs(3600);
+
+/// The minutes that are not closed yet. Serialised with the sampler, it is what a restart goes on from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Minutes {
+    /// The last reading.
+    last: Option<Moment>,
+    open: BTreeMap<Minute, Open>,
+    late: BTreeMap<Minute, BTreeMap<FileSystemId, Traffic>>,
+    closed_through: Option<Minute>,
+    /// The last minute whose `Hosts` and `Clients` are on their way: they are said once.
+    announced: Option<Minute>,
+    /// RPC bytes of reads and writes that no minute will hold: their interval was longer than a day.
+    unpublished_bytes: u64,
+}
+
+/// One minute, as far as it has come.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Open {
+    /// Whether a reading was taken in it.
+    observed: bool,
+    windows: Vec<Window>,
+    file_systems: BTreeMap<FileSystemId, Account>,
+}
+
+/// The time between two readings, or its part in one minute.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Window {
+    span: Span,
+    /// CLOCK_MONOTONIC seconds: rates are per these.
+    seconds: f64,
+}
+
+/// What one file system did in a minute.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Account {
+    total: Traffic,
+    /// The share of each window, by its place in [`Open::windows`].
+    windows: BTreeMap<usize, Traffic>,
+}
+
+/// A minute that is ready to be published.
+struct Closed {
+    minute: Minute,
+    open: Open,
+    /// Whether `Hosts` and `Clients` are still to be said.
+    announce: bool,
+}
+
+impl Minutes {
+    /// Takes in a reading: the intervals that end with it, each with the file system that it is of.
+    pub fn observe<'a>(
+        &mut self,
+        moment: Moment,
+        grid: Duration,
+        intervals: impl IntoIterator<Item = (&'a FileSystemId, &'a Interval)>,
+    ) {
+        let end = Span::before(moment.wall, Duration::ZERO, grid).end;
+        self.forgive_the_clock(end);
+        if let Some(last) = self.last.replace(moment) {
+            let elapsed = moment.monotonic.saturating_sub(last.monotonic);
+            if elapsed <= GAP {
+                self.add_windows(Span::before(moment.wall, elapsed, grid), elapsed);
+            }
+        }
+        let minute = Minute::of(end.saturating_sub(Duration::from_nanos(1)));
+        if !self.is_closed(minute) {
+            self.open.entry(minute).or_default().observed = true;
+        }
+        for (file_system, interval) in intervals {
+            self.add(file_system, interval, grid);
+        }
+    }
+
+    /// Closes the minutes that end at or before the last reading and returns their data, late pieces first.
+    pub fn close(&mut self, grid: Duration, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+        let Some(last) = self.last else { return Vec::new() };
+        let end = Span::before(last.wall, Duration::ZERO, grid).end;
+        let due: Vec<Minute> = self.open.keys().copied().filter(|minute| minute.end() <= end).collect();
+        if due.is_empty() {
+            return Vec::new();
+        }
+        self.closed_through = self.closed_through.max(due.last().copied());
+        self.take(due, own, limit)
+    }
+
+    /// Closes every minute, the current one before its end: what comes after is a second datum of it.
+    pub fn close_early(&mut self, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+        let due = self.open.keys().copied().collect();
+        self.take(due, own, limit)
+    }
+
+    /// RPC bytes of reads and writes that were not published: their interval was longer than a day.
+    pub fn unpublished_bytes(&self) -> u64 {
+        self.unpublished_bytes
+    }
+
+    fn take(&mut self, due: Vec<Minute>, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+        let mut closed = Vec::with_capacity(due.len());
+        for minute in due {
+            let Some(open) = self.open.remove(&minute) else { continue };
+            let announce = open.observed && self.announced < Some(minute);
+            if announce {
+                self.announced = Some(minute);
+            }
+            closed.push(Closed { minute, open, announce });
+        }
+        limit.choose(&closed, &self.late);
+        let late = std::mem::take(&mut self.late);
+        let mut data = data::of_late_pieces(&late, limit);
+        let mut own = Some(own);
+        for closed in closed.iter().rev() {
+            // What the host says of itself is of the newest minute that it was awake in.
+            let own = if closed.open.observed { own.take() } else { None };
+            data.extend(data::of_minute(closed, own, limit));
+        }
+        data
+    }
+
+    fn add_windows(&mut self, span: Span, elapsed: Duration) {
+        let whole = span.length().as_secs_f64();
+        for (minute, part) in span.by_minute() {
+            if self.is_closed(minute) {
+                continue;
+            }
+            let share = if whole > 0.0 { part.length().as_secs_f64() / whole } else { 1.0 };
+            let window = Window { span: part, seconds: elapsed.as_secs_f64() * share };
+            self.open.entry(minute).or_default().windows.push(window);
+        }
+    }
+
+    fn add(&mut self, file_system: &FileSystemId, interval: &Interval, grid: Duration) {
+        if interval.elapsed > LONGEST_INTERVAL {
+            let bytes = interval.traffic.read.bytes().saturating_add(interval.traffic.write.bytes());
+            self.unpublished_bytes = self.unpublished_bytes.saturating_add(bytes);
+            return;
+        }
+        let span = Span::before(interval.end.wall, interval.elapsed, grid);
+        let parts = span.by_minute();
+        let weights: Vec<u128> = parts.iter().map(|(_, part)| part.length().as_nanos()).collect();
+        let traffic = match parts.len() {
+            1 => vec![interval.traffic.clone()],
+            _ => interval.traffic.split(&weights),
+        };
+        for ((minute, part), traffic) in parts.into_iter().zip(traffic) {
+            match self.is_closed(minute) {
+                true => {
+                    self.late.entry(minute).or_default().entry(file_system.clone()).or_default().add(&traffic)
+                }
+                false => self.open.entry(minute).or_default().add(file_system, part, &traffic),
+            }
+        }
+    }
+
+    fn is_closed(&self, minute: Minute) -> bool {
+        self.closed_through.is_some_and(|through| minute <= through)
+    }
+
+    fn forgive_the_clock(&mut self, now: Duration) {
+        let earliest = Minute::of(now + CLOCK_WAS_WRONG);
+        if self.closed_through > Some(earliest) {
+            self.closed_through = None;
+            self.announced = None;
+            self.open.retain(|minute, _| *minute <= earliest);
+        }
+    }
+}
+
+impl Open {
+    fn add(&mut self, file_system: &FileSystemId, part: Span, traffic: &Traffic) {
+        let account = self.file_systems.entry(file_system.clone()).or_default();
+        account.total.add(traffic);
+        let mut weights: Vec<(usize, u128)> = self
+            .windows
+            .iter()
+            .enumerate()
+            .map(|(place, window)| (place, overlap(part, window.span).as_nanos()))
+            .filter(|(_, weight)| *weight > 0)
+            .collect();
+        if weights.is_empty() && part.length().is_zero() {
+            // A mount of this very second: it is the last window's.
+            weights.extend(self.windows.len().checked_sub(1).map(|last| (last, 1)));
+        }
+        match weights.as_slice() {
+            [(place, _)] => account.windows.entry(*place).or_default().add(traffic),
+            _ => {
+                let shares = traffic.split(&weights.iter().map(|(_, weight)| *weight).collect::<Vec<_>>());
+                for ((place, _), share) in weights.iter().zip(shares) {
+                    account.windows.entry(*place).or_default().add(&share);
+                }
+            }
+        }
+    }
+}
+
+impl Account {
+    /// Whether it was mounted while readings were taken, and not only named by the traffic of a gap.
+    fn mounted(&self) -> bool {
+        !self.windows.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,10 @@ use std::borrow::Cow;
 use crate::model::{AccessPointId, FileSystemId};
 use crate::mountstats::unescape;
 
+mod attribution;
 mod state;
 
+pub use attribution::Attribution;
 pub use state::{HelperMount, helper_mounts};
 
 /// What a mount of EFS is a mount of.

@@ -15,3 +15,4 @@ pub mod efs;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;
+pub mod monitor;

@@ -152,3 +152,13 @@ pub fn parse(text: &[u8]) -> Parsed<'_> {
 pub fn unescape(printed: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     printed.into()
 }
+
+impl std::fmt::Display for Problem<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if let Some(mount_point) = self.mount_point {
+            write!(f, ", {}", mount_point.escape_ascii())?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}

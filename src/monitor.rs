@@ -1,0 +1,161 @@
+//! A reading's way through the pure stages: parsed, joined, named, sampled, added to its minute.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{OwnFigures, Profile};
+use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount};
+use crate::minutes::{Dropped, Minutes, SeriesLimit};
+use crate::model::{Datum, FileSystemId};
+use crate::mountstats::unescape;
+use crate::sampler::Sampler;
+use crate::sampler::join::{Seen, join};
+use crate::source::{Reading, View};
+use crate::{mountinfo, mountstats};
+
+/// What the stages need to be told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub sample_interval: Duration,
+    pub profile: Profile,
+    pub max_series: usize,
+    pub mounts: Vec<ConfiguredMount>,
+}
+
+/// Follows a host's mounts from reading to reading.
+#[derive(Debug)]
+pub struct Monitor {
+    settings: Settings,
+    state: State,
+    attribution: Attribution,
+    limit: SeriesLimit,
+}
+
+/// What a restart goes on from: where counting starts, and the minutes that are not closed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    sampler: Sampler,
+    minutes: Minutes,
+}
+
+/// What a reading showed, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sighting {
+    pub view: Option<View>,
+    /// NFS superblocks, EFS or not.
+    pub superblocks: usize,
+    /// Superblocks of each EFS file system.
+    pub file_systems: BTreeMap<FileSystemId, usize>,
+    /// Mounts that are not published, with the reason.
+    pub not_published: Vec<NotPublished>,
+    /// Made by a mount helper, and not named in 10 minutes.
+    pub unidentified: u64,
+    /// Mounts that came, went or moved during the reading.
+    pub unjoined: usize,
+    /// Parts of mountstats that could not be read.
+    pub problems: Vec<String>,
+}
+
+/// A mount that is not published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotPublished {
+    pub mount_point: String,
+    pub device: String,
+    pub reason: String,
+}
+
+/// Most mounts and problems that a [`Sighting`] names.
+const NAMED: usize = 20;
+
+impl Monitor {
+    pub fn new(settings: Settings, state: State) -> Monitor {
+        let limit = SeriesLimit::new(settings.profile, settings.max_series);
+        Monitor { settings, state, attribution: Attribution::default(), limit }
+    }
+
+    /// Takes in a reading. `helper_state` is asked only when there is a mount without a name.
+    pub fn observe(&mut self, reading: &Reading, helper_state: impl FnMut() -> Vec<HelperMount>) -> Sighting {
+        let parsed = mountstats::parse(&reading.mountstats);
+        let (before, _) = mountinfo::parse(&reading.mountinfo_before);
+        let (after, _) = mountinfo::parse(&reading.mountinfo_after);
+        let seen = join(&before, &parsed, &after);
+        let moment = reading.moment;
+        self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
+        let by_operation = self.settings.profile == Profile::Full;
+        let held = self.attribution.held(moment);
+        let intervals = self.state.sampler.observe(moment, &seen, &held, by_operation);
+        let of_efs = intervals.iter().filter_map(|interval| match self.attribution.answer(interval.number) {
+            Some(Answer::Efs(identity)) => Some((&identity.file_system, interval)),
+            _ => None,
+        });
+        self.state.minutes.observe(moment, self.settings.sample_interval, of_efs);
+        let mut sighting = self.sighting(&seen);
+        sighting.view = Some(reading.view);
+        sighting.unidentified = self.attribution.unidentified(moment);
+        sighting.problems = parsed.problems.iter().take(NAMED).map(ToString::to_string).collect();
+        sighting
+    }
+
+    /// The data of the minutes that end at or before the last reading.
+    pub fn close(&mut self, own: &OwnFigures) -> Vec<Datum> {
+        self.state.minutes.close(self.settings.sample_interval, own, &mut self.limit)
+    }
+
+    /// The data of every minute so far, the current one before its end.
+    pub fn close_early(&mut self, own: &OwnFigures) -> Vec<Datum> {
+        self.state.minutes.close_early(own, &mut self.limit)
+    }
+
+    /// What to go on from after a restart.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes back to an earlier state: what happened since is counted from there again.
+    pub fn go_back(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// Scopes of file systems that are over the limit of series, since the last call.
+    pub fn newly_dropped(&mut self) -> Vec<Dropped> {
+        self.limit.newly_dropped()
+    }
+
+    /// The series that are published, and the scopes of file systems that are not.
+    pub fn series(&self) -> (usize, usize) {
+        (self.limit.used(), self.limit.dropped())
+    }
+
+    /// RPC bytes that no minute holds: their interval was longer than a day.
+    pub fn unpublished_bytes(&self) -> u64 {
+        self.state.minutes.unpublished_bytes()
+    }
+
+    fn sighting(&self, seen: &Seen<'_>) -> Sighting {
+        let mut sighting =
+            Sighting { superblocks: seen.superblocks.len(), unjoined: seen.unjoined, ..Sighting::default() };
+        for superblock in &seen.superblocks {
+            let reason = match self.attribution.answer(superblock.number) {
+                Some(Answer::Efs(identity)) => {
+                    *sighting.file_systems.entry(identity.file_system.clone()).or_default() += 1;
+                    continue;
+                }
+                Some(Answer::S3Files) => "a mount of S3 Files",
+                Some(Answer::NotEfs(reason) | Answer::Pending(reason)) => reason,
+                None => continue,
+            };
+            if let Some(record) = superblock.records.first().filter(|_| sighting.not_published.len() < NAMED)
+            {
+                sighting.not_published.push(NotPublished {
+                    mount_point: String::from_utf8_lossy(&unescape(record.mount_point)).into_owned(),
+                    device: String::from_utf8_lossy(&unescape(record.device.unwrap_or_default()))
+                        .into_owned(),
+                    reason: reason.to_owned(),
+                });
+            }
+        }
+        sighting
+    }
+}

@@ -66,6 +66,39 @@ pub struct Mount<'a> {
 
 /// Reads a whole text: the mounts in its order, and the lines that could not be read.
 pub fn parse(text: &[u8]) -> (Vec<Mount<'_>>, Vec<Problem<'_>>) {
-    let _ = text;
-    (Vec::new(), Vec::new())
+    let mut mounts = Vec::new();
+    let mut problems = Vec::new();
+    for (index, text) in text.split(|byte| *byte == b'\n').enumerate() {
+        let line = index + 1;
+        match mount(line, text) {
+            _ if text.is_empty() => {}
+            Ok(mount) => mounts.push(mount),
+            Err((mount_point, missing)) => {
+                let reason = format!("expected {missing}; is this a mountinfo text?");
+                problems.push(Problem { line, mount_point, reason });
+            }
+        }
+    }
+    (mounts, problems)
+}
+
+/// Reads one line, or gives what was read of it and what is missing.
+fn mount(line: usize, text: &[u8]) -> Result<Mount<'_>, (Option<&[u8]>, &'static str)> {
+    // One space between fields; an empty device leaves two.
+    let mut fields = text.split(|byte| *byte == b' ');
+    let device_number =
+        fields.nth(2).and_then(device_number).ok_or((None, "`major:minor` as the third field"))?;
+    let mount_point = fields.nth(1).filter(|name| !name.is_empty()).ok_or((None, "a mount point"))?;
+    // The mount's own options, then optional fields, as many as there are, then a lone dash.
+    let dash = fields.by_ref().skip(1).any(|field| field == b"-");
+    let mut after_dash = || fields.next().filter(|_| dash);
+    let fs_type = after_dash().ok_or((Some(mount_point), "` - ` and a file system type"))?;
+    let device = after_dash().ok_or((Some(mount_point), "a device after the file system type"))?;
+    let super_options = after_dash().unwrap_or_default();
+    Ok(Mount { line, device_number, mount_point, fs_type, device, super_options })
+}
+
+fn device_number(text: &[u8]) -> Option<DeviceNumber> {
+    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }

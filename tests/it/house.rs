@@ -46,10 +46,17 @@ const LONGEST_FILE: usize = 500;
 fn violations(files: &[(&str, &str)]) -> Vec<String> {
     let lib = files.iter().find(|(path, _)| *path == "src/lib.rs").map_or("", |(_, text)| text);
     let order = modules(lib);
+    let tests: Vec<String> = files.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
     let mut found = Vec::new();
     for (path, text) in files {
         found.extend(empty_names(path));
         let Some(place) = Place::of(path) else { continue };
+        if tests
+            .iter()
+            .any(|module| path.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with(['.', '/'])))
+        {
+            continue;
+        }
         let production = paths::production(text);
         if production.lines > LONGEST_FILE {
             found.push(format!(
@@ -95,21 +102,18 @@ impl Fence {
     }
 }
 
-/// Where production code stands: its top-level module, and how many `super` lead from there to the crate.
+/// Where a file stands: its top-level module, and how many `super` lead from there to the crate.
 struct Place<'a> {
     module: &'a str,
     depth: usize,
 }
 
 impl<'a> Place<'a> {
-    /// `None` for what is not production code.
+    /// `None` for what is not below `src`.
     fn of(path: &'a str) -> Option<Self> {
         let parts: Vec<&str> = path.strip_prefix("src/")?.strip_suffix(".rs")?.split('/').collect();
         let parts = parts.strip_suffix(&["mod"]).unwrap_or(&parts);
-        match parts.contains(&"tests") {
-            true => None,
-            false => Some(Place { module: parts.first()?, depth: parts.len() }),
-        }
+        Some(Place { module: parts.first()?, depth: parts.len() })
     }
 
     /// The top-level module that a path leads to, if any.
@@ -121,6 +125,12 @@ impl<'a> Place<'a> {
             _ => None,
         }
     }
+}
+
+/// The modules that a file declares for tests only, as paths without `.rs`.
+fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let folder = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    paths::test_modules(text).into_iter().map(|name| format!("{folder}/{name}")).collect()
 }
 
 /// Both are modules of `order`, and `lower` comes after `user`.
@@ -341,7 +351,16 @@ fn comments_texts_and_tests_may_name_anything() {
         "#[cfg(test)]\nmod tests { use crate::publish::Sink; fn f() { '}'; std::fs::read(x) } }",
         None,
     );
-    check("src/sampler/tests.rs", "use std::fs;", None);
+}
+
+#[test]
+fn files_of_test_modules_may_name_anything() {
+    let sampler = "pub mod births;\n#[cfg(test)]\nmod fake;\n#[cfg(test)]\npub(crate) mod tests;\n";
+    let found = |path| violations(&[("src/sampler.rs", sampler), (path, "use std::fs;")]).len();
+    assert_eq!(found("src/sampler/fake.rs"), 0);
+    assert_eq!(found("src/sampler/tests/remounts.rs"), 0);
+    assert_eq!(found("src/sampler/births.rs"), 1);
+    assert_eq!(found("src/sampler/fakes.rs"), 1);
 }
 
 #[test]

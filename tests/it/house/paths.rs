@@ -27,6 +27,13 @@ pub fn production(text: &str) -> Production {
     Production { code, lines }
 }
 
+/// The names of the modules that only tests have and that are files of their own.
+pub fn test_modules(text: &str) -> Vec<String> {
+    let code = without_comments_and_literals(text);
+    let items = test_items(&code).into_iter().filter_map(|item| code[item].strip_suffix(';'));
+    items.filter_map(|item| Some(item.split_once("mod ")?.1.trim().to_owned())).collect()
+}
+
 /// Paths of two parts or more, what `use` imports, and the keyword `async`.
 pub fn named(code: &str) -> Vec<Named<'_>> {
     let tokens = tokens(code);

@@ -1,3 +1,19 @@
 //! The integration tests: one binary, so that they link once.
 
 mod mountstats;
+//! The one integration test binary: a module for each subject.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unreachable,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
+)]
+
+mod house;

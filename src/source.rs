@@ -31,6 +31,25 @@ pub enum Namespace {
     Init,
 }
 
+impl Namespace {
+    /// Every choice.
+    pub const ALL: [Namespace; 3] = [Namespace::Auto, Namespace::Own, Namespace::Init];
+
+    /// The choice of that name in the configuration.
+    pub fn named(name: &str) -> Option<Namespace> {
+        Namespace::ALL.into_iter().find(|namespace| namespace.name() == name)
+    }
+
+    /// The name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Namespace::Auto => "auto",
+            Namespace::Own => "self",
+            Namespace::Init => "init",
+        }
+    }
+}
+
 /// Whose mounts a reading holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -145,7 +164,6 @@ impl Source {
     /// The state of amazon-efs-utils' mounts. Its watchdog rewrites the files every second: half a file or a
     /// vanished one is normal. No directory: no files.
     pub fn efs_state(&self) -> io::Result<Vec<StateFile>> {
-        #[expect(clippy::disallowed_methods, reason = "the mount helper's own directory, not a mount")]
         let entries = match std::fs::read_dir(&self.roots.efs_state) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -144,26 +144,17 @@ fn difference(now: &OpCounters, before: &OpCounters) -> Option<Calls> {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     payload: (u64, u64),
-    operations: Vec<(u16, u64, u64, u64, u64, u64, i64, i64, i64, Option<u64>)>,
+    operations: Vec<Row>,
 }
+
+/// Operation; requests, transmissions, timeouts, bytes sent and received; queue, rtt, execute; errors.
+type Row = (u16, [u64; 5], [i64; 3], Option<u64>);
 
 impl From<Counters> for Stored {
     fn from(counters: Counters) -> Stored {
         let row = |(operation, c): (u16, OpCounters)| {
-            let (sent, received) = (c.bytes_sent, c.bytes_received);
-            let (queue, rtt, execute) = (c.queue_ms, c.rtt_ms, c.execute_ms);
-            (
-                operation,
-                c.requests,
-                c.transmissions,
-                c.timeouts,
-                sent,
-                received,
-                queue,
-                rtt,
-                execute,
-                c.errors,
-            )
+            let numbers = [c.requests, c.transmissions, c.timeouts, c.bytes_sent, c.bytes_received];
+            (operation, numbers, [c.queue_ms, c.rtt_ms, c.execute_ms], c.errors)
         };
         Stored {
             payload: (counters.payload_read, counters.payload_written),
@@ -174,9 +165,9 @@ impl From<Counters> for Stored {
 
 impl From<Stored> for Counters {
     fn from(stored: Stored) -> Counters {
-        let counters = |row: (u16, u64, u64, u64, u64, u64, i64, i64, i64, Option<u64>)| {
-            let (operation, requests, transmissions, timeouts, bytes_sent, bytes_received, ..) = row;
-            let (queue_ms, rtt_ms, execute_ms, errors) = (row.6, row.7, row.8, row.9);
+        let counters = |(operation, numbers, times, errors): Row| {
+            let [requests, transmissions, timeouts, bytes_sent, bytes_received] = numbers;
+            let [queue_ms, rtt_ms, execute_ms] = times;
             let counters = OpCounters {
                 requests,
                 transmissions,

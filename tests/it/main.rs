@@ -15,3 +15,4 @@
 
 mod house;
 mod mountstats;
+fn main() {}

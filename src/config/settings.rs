@@ -1,0 +1,272 @@
+//! One row for each setting: what it is called, what it is for, what it may be, where it lives in [`Config`].
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::checks::{
+    absolute_path, dimension_value, integer, namespace, publish_interval, region, sample_interval, text,
+};
+use super::{Config, LogFormat, LogLevel, Value};
+use crate::catalog::Profile;
+use crate::source::Namespace;
+
+/// One setting of a `T`, which is a [`Config`] or one of its `[[mounts]]`.
+pub struct Setting<T: 'static> {
+    /// Section and key: `spool.max_mib`; without a section, the key alone.
+    pub key: &'static str,
+    /// What it is for: whole sentences.
+    pub about: &'static str,
+    /// What it may be: the end of "allowed: ".
+    pub allowed: &'static str,
+    pub(super) put: fn(&mut T, &Value) -> Option<()>,
+    pub(super) get: fn(&T) -> Option<Value>,
+}
+
+impl<T: Default> Setting<T> {
+    /// Its value; `None` when it has none.
+    pub fn value(&self, of: &T) -> Option<Value> {
+        (self.get)(of)
+    }
+
+    /// Its value where nothing is said; `None` when it has none.
+    pub fn default(&self) -> Option<Value> {
+        self.value(&T::default())
+    }
+
+    /// The section, where it has one, and the key within it.
+    pub fn section_and_name(&self) -> (Option<&'static str>, &'static str) {
+        match self.key.split_once('.') {
+            Some((section, name)) => (Some(section), name),
+            None => (None, self.key),
+        }
+    }
+
+    /// The environment variable that sets it: `EFSMON_SPOOL__MAX_MIB`.
+    pub fn variable(&self) -> String {
+        format!("EFSMON_{}", self.key.replace('.', "__").to_ascii_uppercase())
+    }
+
+    /// Takes a value, or says what was found and what is allowed.
+    pub(super) fn put(&self, to: &mut T, value: &Value) -> Result<(), String> {
+        (self.put)(to, value).ok_or_else(|| {
+            let meant =
+                other_spellings(value).into_iter().find(|v| (self.put)(&mut T::default(), v).is_some());
+            let meant = meant.map(|value| format!("; did you mean {value}?")).unwrap_or_default();
+            format!("found {}; allowed: {}{meant}", value.found(), self.allowed)
+        })
+    }
+}
+
+/// What a person who wrote `value` may have meant: each is offered only if it is allowed.
+fn other_spellings(value: &Value) -> Vec<Value> {
+    let seconds = |number: i64| Value::Text(format!("{number}s"));
+    match value {
+        Value::Integer(number) => vec![seconds(*number)],
+        Value::Text(text) => {
+            let text = text.trim();
+            let number = text.parse().ok();
+            let mut spellings: Vec<Value> = number.map(Value::Integer).into_iter().collect();
+            spellings.extend(number.map(seconds));
+            spellings.push(Value::Text(match text.contains('/') {
+                true => text.trim_end_matches('/').to_owned(),
+                false => text.to_ascii_lowercase(),
+            }));
+            spellings
+        }
+        Value::Other(_) => Vec::new(),
+    }
+}
+
+pub(super) fn assign<V>(place: &mut V, checked: Option<V>) -> Option<()> {
+    *place = checked?;
+    Some(())
+}
+
+fn seconds(duration: Duration) -> Option<Value> {
+    Some(Value::Text(format!("{}s", duration.as_secs())))
+}
+
+fn word(text: impl Into<String>) -> Option<Value> {
+    Some(Value::Text(text.into()))
+}
+
+fn number(number: u64) -> Option<Value> {
+    i64::try_from(number).ok().map(Value::Integer)
+}
+
+pub(super) fn path(path: &Path) -> Option<Value> {
+    word(path.to_string_lossy())
+}
+
+/// Every setting but those of `[[mounts]]` ([`super::MOUNT_SETTINGS`]), in the order of the commented file.
+pub const SETTINGS: &[Setting<Config>] = &[
+    Setting {
+        key: "sample_interval",
+        about: "How often the mounts are read. Below 5s is meant for tests.",
+        allowed: "1s, 2s, 3s, 4s, 5s, 6s, 10s, 12s, 15s or 20s",
+        put: |config, value| assign(&mut config.sample_interval, sample_interval(value)),
+        get: |config| seconds(config.sample_interval),
+    },
+    Setting {
+        key: "publish_interval",
+        about: "How often metrics are sent. Each minute stays a datum of its own.",
+        allowed: "60s or a multiple of it, at most 1h",
+        put: |config, value| assign(&mut config.publish_interval, publish_interval(value)),
+        get: |config| seconds(config.publish_interval),
+    },
+    Setting {
+        key: "namespace",
+        about: "The CloudWatch namespace of the metrics. Dashboards, alarms and IAM policies name it too.",
+        allowed: "1 to 255 of the characters A-Z a-z 0-9 . - _ / # : and space, not only spaces, not starting \
+                  with a colon or with AWS/",
+        put: |config, value| assign(&mut config.namespace, namespace(value)),
+        get: |config| word(config.namespace.as_str()),
+    },
+    Setting {
+        key: "profile",
+        about: "Which metrics are published. CloudWatch bills every series: `efsmon cost` counts them.",
+        allowed: "fleet, minimal, standard or full",
+        put: |config, value| assign(&mut config.profile, Profile::named(text(value)?)),
+        get: |config| word(config.profile.name()),
+    },
+    Setting {
+        key: "state_dir",
+        about: "Where counters and unsent metrics are kept. Under systemd the default is $STATE_DIRECTORY.",
+        allowed: "an absolute path",
+        put: |config, value| assign(&mut config.state_dir, absolute_path(value)),
+        get: |config| path(&config.state_dir),
+    },
+    Setting {
+        key: "runtime_dir",
+        about: "Where the lock and the status are kept. Under systemd the default is $RUNTIME_DIRECTORY.",
+        allowed: "an absolute path",
+        put: |config, value| assign(&mut config.runtime_dir, absolute_path(value)),
+        get: |config| path(&config.runtime_dir),
+    },
+    Setting {
+        key: "source.namespace",
+        about: "Whose mounts are read: those of process 1 (init), of efsmon itself (self), or those of process 1 \
+                where they can be read and hold NFS mounts (auto).",
+        allowed: "auto, self or init",
+        put: |config, value| assign(&mut config.source.namespace, Namespace::named(text(value)?)),
+        get: |config| word(config.source.namespace.name()),
+    },
+    Setting {
+        key: "source.procfs",
+        about: "The root of procfs.",
+        allowed: "an absolute path",
+        put: |config, value| assign(&mut config.source.procfs, absolute_path(value)),
+        get: |config| path(&config.source.procfs),
+    },
+    Setting {
+        key: "source.sysfs",
+        about: "The root of sysfs.",
+        allowed: "an absolute path",
+        put: |config, value| assign(&mut config.source.sysfs, absolute_path(value)),
+        get: |config| path(&config.source.sysfs),
+    },
+    Setting {
+        key: "source.efs_state",
+        about: "Where amazon-efs-utils keeps the state of its mounts.",
+        allowed: "an absolute path",
+        put: |config, value| assign(&mut config.source.efs_state, absolute_path(value)),
+        get: |config| path(&config.source.efs_state),
+    },
+    Setting {
+        key: "host.id",
+        about: "This host's name in the dimension InstanceId. Without it the machine is asked: the EC2 instance \
+                id, the ECS task, or off EC2 the host name.",
+        allowed: "1 to 1024 printable ASCII characters, not only spaces",
+        put: |config, value| assign(&mut config.host.id, dimension_value(value).map(Some)),
+        get: |config| word(config.host.id.as_deref()?),
+    },
+    Setting {
+        key: "limits.max_series",
+        about: "The most series (metric and dimensions) that this host publishes. What all hosts add up to is \
+                kept first, then the busiest file systems; what is dropped is logged.",
+        allowed: "a whole number from 1 to 1000",
+        put: |config, value| assign(&mut config.limits.max_series, integer(value, 1..=1000)),
+        get: |config| number(config.limits.max_series),
+    },
+    Setting {
+        key: "spool.max_mib",
+        about: "The most disk space, in MiB, that unsent metrics may take. Then the oldest go.",
+        allowed: "a whole number from 1 to 10240",
+        put: |config, value| assign(&mut config.spool.max_mib, integer(value, 1..=10240)),
+        get: |config| number(config.spool.max_mib),
+    },
+    Setting {
+        key: "spool.max_age_hours",
+        about: "How long unsent metrics are kept. CloudWatch refuses those older than two weeks.",
+        allowed: "a whole number from 1 to 336",
+        put: |config, value| assign(&mut config.spool.max_age, integer(value, 1..=336).map(hours)),
+        get: |config| number(config.spool.max_age.as_secs() / 3600),
+    },
+    Setting {
+        key: "publish.region",
+        about: "The Region whose CloudWatch gets the metrics. Without it efsmon asks where the AWS SDKs ask: \
+                AWS_REGION, the shared config file, the instance metadata.",
+        allowed: "the name of a Region, such as eu-west-1",
+        put: |config, value| assign(&mut config.publish.region, region(value).map(Some)),
+        get: |config| word(config.publish.region.as_deref()?),
+    },
+    Setting {
+        key: "log.level",
+        about: "The least severe lines that are logged.",
+        allowed: "error, warn, info, debug or trace",
+        put: |config, value| assign(&mut config.log.level, LogLevel::named(text(value)?)),
+        get: |config| word(config.log.level.name()),
+    },
+    Setting {
+        key: "log.format",
+        about: "How lines are logged; auto goes by where the log goes.",
+        allowed: "auto, text or json",
+        put: |config, value| assign(&mut config.log.format, LogFormat::named(text(value)?)),
+        get: |config| word(config.log.format.name()),
+    },
+];
+
+fn hours(hours: u64) -> Duration {
+    Duration::from_secs(hours * 3600)
+}
+
+/// The known key that `unknown` (with its section) is most like, if it is like one.
+///
+/// A key in the wrong section is like itself in the right one.
+pub(super) fn nearest<T: Default>(
+    unknown: &str,
+    known: &'static [Setting<T>],
+) -> Option<&'static Setting<T>> {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    known
+        .iter()
+        .map(|setting| {
+            let elsewhere = 1 + distance(&last(unknown), &last(setting.key));
+            (distance(unknown, setting.key).min(elsewhere), setting)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, setting)| distance * 3 <= last(setting.key).len().max(4))
+        .map(|(_, setting)| setting)
+}
+
+/// How many characters have to be put in, taken out or replaced to make one text of the other (Levenshtein).
+pub(super) fn distance(a: &str, b: &str) -> usize {
+    // row[j]: the distance from the part of `a` that was walked to the first j characters of `b`.
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        let (first, rest) = match row.split_first_mut() {
+            Some(split) => split,
+            None => break,
+        };
+        *first = left;
+        for (to, cell) in b.chars().zip(rest) {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = *cell;
+            left = replaced.min(diagonal + 1).min(left + 1);
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

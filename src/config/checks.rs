@@ -79,3 +79,102 @@ pub(super) fn mount_point(value: &Value) -> Option<PathBuf> {
     let plain = parts.is_empty() || parts.split('/').all(|part| !matches!(part, "" | "." | ".."));
     (plain && !path.contains('\0')).then(|| path.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MOUNT_SETTINGS, MountText, SETTINGS};
+    use super::*;
+
+    fn takes(key: &str, value: &Value) -> bool {
+        match SETTINGS.iter().find(|setting| setting.key == key) {
+            Some(setting) => setting.put(&mut Default::default(), value).is_ok(),
+            None => {
+                let setting = MOUNT_SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+                setting.put(&mut MountText::default(), value).is_ok()
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(key: &str, allowed: &[&str], refused: &[&str]) {
+        for text in allowed {
+            assert!(takes(key, &Value::Text((*text).to_owned())), "{key} refuses {text:?}");
+        }
+        for text in refused {
+            assert!(!takes(key, &Value::Text((*text).to_owned())), "{key} takes {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_minute_holds_a_whole_number_of_samples() {
+        let allowed = ["1s", "2s", "3s", "4s", "5s", "6s", "10s", "12s", "15s", "20s", "20 seconds"];
+        let refused =
+            ["", "10", "0s", "-10s", "7s", "30s", "60s", "500ms", "1500ms", "1m", "10 bananas", "10s ago"];
+        check("sample_interval", &allowed, &refused);
+        assert!(!takes("sample_interval", &Value::Integer(10)));
+    }
+
+    #[test]
+    fn metrics_are_sent_every_so_many_whole_minutes() {
+        let allowed = ["60s", "1m", "120s", "5m", "3600s", "1h", "59m 60s"];
+        check("publish_interval", &allowed, &["59s", "61s", "90s", "0s", "61m", "1h 1m", "60"]);
+    }
+
+    #[test]
+    fn a_namespace_is_one_that_cloudwatch_takes() {
+        let (longest, too_long) = ("n".repeat(255), "n".repeat(256));
+        let allowed = ["EFSMon", "n", "team a/EFS_2.0-x#1:y", "AWS", "AWSome", "my/AWS/EFS", &longest];
+        let refused = ["", " ", ":EFSMon", "AWS/", "AWS/EFS", "EFS(Mon)", "EFS\tMon", "Zürich", &too_long];
+        check("namespace", &allowed, &refused);
+    }
+
+    #[test]
+    fn a_host_id_is_a_dimension_value_that_cloudwatch_takes() {
+        let (longest, too_long) = ("h".repeat(1024), "h".repeat(1025));
+        let allowed = ["i-0123456789abcdef0", "rack 7: node \"3\"", "~", &longest];
+        check("host.id", &allowed, &["", " ", "a\nb", "a\u{7f}", "zürich", &too_long]);
+    }
+
+    #[test]
+    fn numbers_keep_within_their_limits() {
+        for (key, last) in
+            [("limits.max_series", 1000), ("spool.max_mib", 10240), ("spool.max_age_hours", 336)]
+        {
+            for number in [1, last] {
+                assert!(takes(key, &Value::Integer(number)), "{key} refuses {number}");
+            }
+            for number in [i64::MIN, -1, 0, last + 1, i64::MAX] {
+                assert!(!takes(key, &Value::Integer(number)), "{key} takes {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_is_not_an_availability_zone() {
+        let allowed = ["eu-west-1", "us-gov-west-1", "ap-southeast-5", "us-isob-east-1", "eusc-de-east-1"];
+        let refused =
+            ["", "eu-west-1a", "eu-west", "Ireland", "EU-WEST-1", "eu--west-1", "euw1-az2", "eu-west-123"];
+        check("publish.region", &allowed, &refused);
+        check("mounts.region", &allowed, &refused);
+    }
+
+    #[test]
+    fn paths_are_absolute() {
+        for key in ["state_dir", "runtime_dir", "source.procfs", "source.sysfs", "source.efs_state"] {
+            check(key, &["/", "/a/b/", "/a b"], &["", "a", "./a", "~/a", "/a\0b", "/a\nb"]);
+        }
+    }
+
+    #[test]
+    fn a_mount_point_is_spelled_as_the_kernel_spells_it() {
+        let refused = ["", "mnt", "/mnt/", "//mnt", "/mnt//a", "/mnt/./a", "/mnt/../a", "/mnt/.."];
+        check("mounts.mount_point", &["/", "/mnt", "/mnt/a b", "/mnt/..a"], &refused);
+    }
+
+    #[test]
+    fn identifiers_are_those_of_efs() {
+        let allowed = ["fs-01234567", "fs-0123456789abcdef0"];
+        check("mounts.file_system_id", &allowed, &["", "fs-", "fs-0123456", "fs-0123456X", "fsap-01234567"]);
+        check("mounts.access_point_id", &["fsap-01234567"], &["", "fs-01234567", "fsap-0123456789ABCDEF0"]);
+    }
+}

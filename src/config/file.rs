@@ -82,26 +82,19 @@ impl Reader<'_> {
     }
 
     fn mounts(&mut self, value: &Spanned<DeValue<'_>>) {
-        let mut seen: Vec<(PathBuf, usize)> = Vec::new();
-        let entries = match value.get_ref() {
-            DeValue::Array(entries) => entries.iter().collect(),
-            _ => vec![value],
+        let DeValue::Array(entries) = value.get_ref() else {
+            let line = self.line(value.span().start);
+            let found = plain(value.get_ref()).found();
+            return self.problem(line, format!("mounts: found {found}; allowed: sections [[mounts]]"));
         };
+        let mut seen: Vec<(PathBuf, usize)> = Vec::new();
         for entry in entries {
             let line = self.line(entry.span().start);
-            let is_array = matches!(value.get_ref(), DeValue::Array(_));
             let DeValue::Table(table) = entry.get_ref() else {
                 let found = plain(entry.get_ref()).found();
                 self.problem(line, format!("mounts: found {found}; allowed: sections [[mounts]]"));
                 continue;
             };
-            if !is_array {
-                self.problem(
-                    line,
-                    "mounts: found a section [mounts]; allowed: sections [[mounts]]".to_owned(),
-                );
-                continue;
-            }
             let Some(mount_point) = self.mount(table, line) else { continue };
             match seen.iter().find(|(earlier, _)| *earlier == mount_point) {
                 Some((_, first)) => {

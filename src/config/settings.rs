@@ -270,3 +270,60 @@ pub(super) fn distance(a: &str, b: &str) -> usize {
     }
     row.last().copied().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MOUNT_SETTINGS, MountText};
+    use super::*;
+
+    #[test]
+    fn distance_counts_edits() {
+        let pairs =
+            [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("spol", "spool", 1), ("kitten", "sitting", 3)];
+        for (a, b, expected) in pairs {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_key_finds_the_one_that_was_meant() {
+        let cases = [
+            ("sample_intervall", Some("sample_interval")),
+            ("spool.max_mb", Some("spool.max_mib")),
+            ("max_series", Some("limits.max_series")),
+            ("host.sample_interval", Some("sample_interval")),
+            ("source.name_space", Some("source.namespace")),
+            ("publish.namespace", Some("namespace")),
+            ("publish.role_arn", None),
+            ("colour", None),
+        ];
+        for (unknown, expected) in cases {
+            assert_eq!(nearest(unknown, SETTINGS).map(|setting| setting.key), expected, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn every_default_is_allowed_and_every_choice_is_told() {
+        for setting in SETTINGS {
+            if let Some(default) = setting.default() {
+                assert_eq!(setting.put(&mut Config::default(), &default), Ok(()));
+            }
+        }
+        assert!(MOUNT_SETTINGS.iter().all(|setting| setting.value(&MountText::default()).is_none()));
+        let choices = [
+            ("profile", Profile::NAMES),
+            ("source.namespace", View::NAMES),
+            ("log.level", LogLevel::NAMES),
+            ("log.format", LogFormat::NAMES),
+        ];
+        for (key, names) in choices {
+            let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+            assert_eq!(setting.allowed.replace(" or ", ", "), names.join(", "));
+            for name in names {
+                let mut config = Config::default();
+                assert_eq!(setting.put(&mut config, &Value::Text((*name).to_owned())), Ok(()));
+                assert_eq!(setting.value(&config), Some(Value::Text((*name).to_owned())));
+            }
+        }
+    }
+}

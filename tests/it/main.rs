@@ -16,3 +16,6 @@
 mod house;
 mod mountstats;
 fn main() {}
+//! The one integration test binary: a module for each thing that is tested from outside.
+
+mod config;

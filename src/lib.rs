@@ -8,3 +8,4 @@ pub mod model;
 pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
+pub mod spool;

@@ -18,3 +18,4 @@ pub mod batch;
 pub mod monitor;
 pub mod config;
 pub mod cli;
+pub mod spool;

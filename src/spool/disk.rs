@@ -1,0 +1,105 @@
+//! The directory that the spool lives in, as little of it as the spool needs.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// One flat directory. Names are bare file names. Errors name the path and, for a missing permission, the remedy.
+pub trait Disk {
+    /// Every regular file: its name and its size in bytes.
+    fn list(&self) -> io::Result<Vec<(String, u64)>>;
+
+    /// The whole of a file.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    /// Creates or truncates a file, writes all of it and makes its content durable. Its name is durable only after
+    /// [`Disk::sync`].
+    fn write_durable(&self, name: &str, content: &[u8]) -> io::Result<()>;
+
+    /// Gives a file another name, replacing what had it. Durable after [`Disk::sync`].
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file; one that is not there is fine. Durable after [`Disk::sync`].
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes all names durable.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// A directory of the machine.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Opens the directory, made with mode 0700 if it is missing.
+    pub fn open(path: &Path) -> io::Result<Directory> {
+        let directory = Directory { path: path.to_owned() };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| directory.error("create the directory", "", error))?;
+        Ok(directory)
+    }
+
+    fn error(&self, verb: &str, name: &str, error: io::Error) -> io::Error {
+        let path = if name.is_empty() { self.path.clone() } else { self.path.join(name) };
+        let remedy = match error.kind() {
+            io::ErrorKind::PermissionDenied => format!(
+                "; {} must belong to the user that efsmon runs as, with mode 0700, and its files with mode 0600",
+                self.path.display()
+            ),
+            io::ErrorKind::ReadOnlyFilesystem => "; the state directory must be writable".to_owned(),
+            _ => String::new(),
+        };
+        io::Error::new(error.kind(), format!("cannot {verb} {}: {error}{remedy}", path.display()))
+    }
+}
+
+impl Disk for Directory {
+    fn list(&self) -> io::Result<Vec<(String, u64)>> {
+        let list = || {
+            let mut files = Vec::new();
+            for entry in fs::read_dir(&self.path)? {
+                let entry = entry?;
+                let about = entry.metadata()?;
+                if let (true, Ok(name)) = (about.is_file(), entry.file_name().into_string()) {
+                    files.push((name, about.len()));
+                }
+            }
+            Ok(files)
+        };
+        list().map_err(|error| self.error("list", "", error))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        fs::read(self.path.join(name)).map_err(|error| self.error("read", name, error))
+    }
+
+    fn write_durable(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let write = || {
+            let mut options = OpenOptions::new();
+            let mut file =
+                options.write(true).create(true).truncate(true).mode(0o600).open(self.path.join(name))?;
+            file.write_all(content)?;
+            file.sync_all()
+        };
+        write().map_err(|error| self.error("write", name, error))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to)).map_err(|error| self.error("write", to, error))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.error("remove", name, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let sync = || File::open(&self.path)?.sync_all();
+        sync().map_err(|error| self.error("sync", "", error))
+    }
+}

@@ -16,6 +16,6 @@ pub mod catalog;
 pub mod minutes;
 pub mod batch;
 pub mod monitor;
+pub mod spool;
 pub mod config;
 pub mod cli;
-pub mod spool;

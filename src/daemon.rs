@@ -1,0 +1,397 @@
+//! The loop: read on clock multiples, close minutes, keep them on disk, send what is there.
+//!
+//! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tracing::{error, info, warn};
+
+use crate::batch;
+use crate::catalog::OwnFigures;
+use crate::clock::Clock;
+use crate::efs::helper_mounts;
+use crate::model::{Datum, Host, Moment};
+use crate::monitor::{self, Monitor, Sighting, State};
+use crate::publish::{Failure, Publisher, Request, Sink, Step};
+use crate::source::{Reading, Source};
+use crate::spool::{Disk, Spool};
+
+pub mod host;
+pub mod runtime;
+pub mod status;
+
+use host::HostFinder;
+use runtime::RuntimeDirectory;
+use status::{Samples, Status};
+
+/// How long the rest of the data may take at the end; what is not sent by then stays on disk.
+const LAST_DRAIN: Duration = Duration::from_secs(5);
+
+/// What the loop needs to be told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub monitor: monitor::Settings,
+    pub namespace: String,
+    /// Take in one reading (or two, when there is nothing to count from), send, and end.
+    pub once: bool,
+}
+
+/// What the spool keeps for the daemon beside the requests: where to go on from.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    boot_id: Option<String>,
+    state: State,
+}
+
+/// What the daemon works with; everything that touches the world is handed in.
+pub struct Daemon<'a, C, D: Disk> {
+    settings: Settings,
+    source: &'a Source,
+    clock: &'a C,
+    spool: Spool<D>,
+    publisher: Publisher,
+    runtime: &'a RuntimeDirectory,
+    monitor: Monitor,
+    host: Host,
+    boot_id: Option<String>,
+    /// What the last commit wrote: where to go back to when one fails.
+    committed: Vec<u8>,
+    own: OwnFigures,
+    /// What of the spool's losses and the publisher's unknown outcomes `own` has had.
+    reported: (u64, u64),
+    samples: Samples,
+    sighting: Sighting,
+    last_tick: Option<Moment>,
+    failing: Failing,
+    started: Moment,
+}
+
+/// What is wrong at present and has been said.
+#[derive(Default)]
+struct Failing {
+    reading: bool,
+    commit: bool,
+    status: bool,
+    problems: bool,
+}
+
+type InFlight<'a> = Pin<Box<dyn Future<Output = (Request, Result<(), Failure>)> + 'a>>;
+
+impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
+    /// Goes on from what the spool kept, when that is of this boot.
+    pub fn new(
+        settings: Settings,
+        (source, clock, runtime): (&'a Source, &'a C, &'a RuntimeDirectory),
+        (spool, counters): (Spool<D>, Option<Vec<u8>>),
+        publisher: Publisher,
+    ) -> Self {
+        let boot_id = source.boot_id();
+        let state = counters.as_deref().and_then(|counters| kept_state(counters, boot_id.as_deref()));
+        let monitor = Monitor::new(settings.monitor.clone(), state.unwrap_or_default());
+        Daemon {
+            settings,
+            source,
+            clock,
+            spool,
+            publisher,
+            runtime,
+            monitor,
+            host: Host::Pending,
+            boot_id,
+            committed: counters.unwrap_or_default(),
+            own: OwnFigures::default(),
+            reported: (0, 0),
+            samples: Samples::default(),
+            sighting: Sighting::default(),
+            last_tick: None,
+            failing: Failing::default(),
+            started: clock.now(),
+        }
+    }
+
+    /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for up to 5 s.
+    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = std::pin::pin!(shutdown);
+        let mut in_flight: Option<InFlight<'_>> = None;
+        let mut finding = Box::pin(finder.find(self.clock));
+        self.tick();
+        self.tell_systemd(sd_notify::NotifyState::Ready);
+        loop {
+            let mut wake = None;
+            if in_flight.is_none() {
+                match self.publisher.next(self.clock.now(), &mut self.spool, &self.host) {
+                    Step::Send(request) => in_flight = Some(send(sink, request)),
+                    Step::WaitUntil(monotonic) => wake = Some(monotonic),
+                    Step::Idle => {}
+                }
+            }
+            let now = self.clock.now();
+            let next_tick = until_multiple(now.wall, self.settings.monitor.sample_interval);
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                () = tokio::time::sleep(next_tick) => self.tick(),
+                host = &mut finding, if self.host == Host::Pending => self.host_found(host),
+                (request, answer) = answered(&mut in_flight) => {
+                    in_flight = None;
+                    self.answered(request, &answer);
+                }
+                () = sleep_until(wake, now) => {}
+            }
+        }
+        info!("stopping: taking a last reading");
+        self.tell_systemd(sd_notify::NotifyState::Stopping);
+        self.finish(sink, in_flight).await;
+    }
+
+    /// The last reading, the open minute, and what can be sent of it in a few seconds.
+    async fn finish(&mut self, sink: &impl Sink, mut in_flight: Option<InFlight<'_>>) {
+        self.read();
+        let mut data = self.monitor.close(&self.own_figures());
+        data.extend(self.monitor.close_early(&self.own_figures()));
+        self.commit(data);
+        self.publisher.begin_shutdown();
+        let drain = async {
+            loop {
+                let now = self.clock.now();
+                if in_flight.is_none() {
+                    match self.publisher.next(now, &mut self.spool, &self.host) {
+                        Step::Send(request) => in_flight = Some(send(sink, request)),
+                        Step::WaitUntil(monotonic) => {
+                            sleep_until(Some(monotonic), now).await;
+                            continue;
+                        }
+                        Step::Idle => break,
+                    }
+                }
+                let (request, answer) = answered(&mut in_flight).await;
+                in_flight = None;
+                self.answered(request, &answer);
+            }
+        };
+        if tokio::time::timeout(LAST_DRAIN, drain).await.is_err() {
+            info!("stopping: what was not sent stays in the spool");
+        }
+        self.write_status();
+    }
+
+    fn tick(&mut self) {
+        let now = self.clock.now();
+        if let Some(last) = self.last_tick.replace(now) {
+            self.samples.missed += missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
+        }
+        self.read();
+        let data = self.monitor.close(&self.own_figures());
+        if !data.is_empty() || self.committed.is_empty() {
+            self.commit(data);
+        }
+        self.write_status();
+        self.tell_systemd(sd_notify::NotifyState::Watchdog);
+    }
+
+    fn read(&mut self) {
+        match self.source.read(self.clock) {
+            Ok(reading) => {
+                self.samples.taken += 1;
+                if std::mem::take(&mut self.failing.reading) {
+                    info!("reading the mounts again");
+                }
+                self.take_in(&reading);
+            }
+            Err(error) => {
+                self.samples.void += 1;
+                if !std::mem::replace(&mut self.failing.reading, true) {
+                    warn!(%error, "this sample is void; the next complete one covers its time");
+                }
+            }
+        }
+    }
+
+    fn take_in(&mut self, reading: &Reading) {
+        let source = self.source;
+        let mut unreadable = None;
+        let sighting = self.monitor.observe(reading, || match source.efs_state() {
+            Ok(files) => helper_mounts(&files),
+            Err(error) => {
+                unreadable = Some(error);
+                Vec::new()
+            }
+        });
+        if let Some(error) = unreadable
+            && !sighting.same_mounts(&self.sighting)
+        {
+            warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
+        }
+        if !sighting.problems.is_empty() && !std::mem::replace(&mut self.failing.problems, true) {
+            warn!(first = sighting.problems.first(), "a part of mountstats cannot be read; the other mounts go on");
+        }
+        self.failing.problems = !sighting.problems.is_empty();
+        if sighting.superblocks == 0 && self.samples.taken == 1 {
+            info!("no NFS mounts yet; mounts are noticed as they come");
+        }
+        self.sighting = sighting;
+    }
+
+    /// What the host says of itself for the minute that closes now.
+    fn own_figures(&self) -> OwnFigures {
+        let losses = self.spool.standing().losses.data().saturating_sub(self.reported.0);
+        let unknown = self.publisher.standing().unknown_outcomes.saturating_sub(self.reported.1);
+        let (void, missed) = (self.samples.void, self.samples.missed);
+        OwnFigures {
+            unidentified_mounts: self.sighting.unidentified,
+            samples_lost: self.own.samples_lost + void + missed - self.samples.reported + losses,
+            unknown_outcomes: unknown,
+        }
+    }
+
+    fn figures_reported(&mut self) {
+        self.samples.reported = self.samples.void + self.samples.missed;
+        let losses = self.spool.standing().losses.data();
+        self.reported = (losses, self.publisher.standing().unknown_outcomes);
+        self.own = OwnFigures::default();
+    }
+
+    /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
+    /// lost but the detail, and nothing grows.
+    fn commit(&mut self, data: Vec<Datum>) {
+        for dropped in self.monitor.newly_dropped() {
+            warn!(
+                file_system = %dropped.file_system, scope = ?dropped.scope,
+                "not published: over limits.max_series; raise it or choose a smaller profile"
+            );
+        }
+        let split = batch::split(&self.settings.namespace, self.named(data));
+        if split.unfit_values > 0 {
+            error!(values = split.unfit_values, "values that CloudWatch cannot take were left out");
+        }
+        let kept = Kept { boot_id: self.boot_id.clone(), state: self.monitor.state().clone() };
+        let counters = match serde_json::to_vec(&kept) {
+            Ok(counters) => counters,
+            Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
+        };
+        match self.spool.commit(&split.batches, &counters) {
+            Ok(()) => {
+                self.figures_reported();
+                self.own.samples_lost = split.unfit_values;
+                self.committed = counters;
+                if std::mem::take(&mut self.failing.commit) {
+                    info!("the state directory takes data again");
+                }
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.failing.commit, true) {
+                    error!(%error, "minutes cannot be kept on disk; their bytes and counts go into the next that can");
+                }
+                match kept_state(&self.committed, self.boot_id.as_deref()) {
+                    Some(state) => self.monitor.go_back(state),
+                    // The very first: there is nothing to go back to, so this is where counting starts.
+                    None => self.committed = counters,
+                }
+            }
+        }
+    }
+
+    /// The data with this host's id in them, as far as it is known.
+    fn named(&self, mut data: Vec<Datum>) -> Vec<Datum> {
+        match &self.host {
+            Host::Pending => {}
+            Host::Unknown => data.retain(|datum| !datum.needs_host()),
+            Host::Known(id) => {
+                let waiting = data.iter_mut().flat_map(|datum| &mut datum.dimensions);
+                waiting.filter(|dimension| dimension.value.is_none()).for_each(|dimension| {
+                    dimension.value = Some(id.clone());
+                });
+            }
+        }
+        data
+    }
+
+    fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
+        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool, &self.host);
+        self.write_status();
+    }
+
+    fn host_found(&mut self, host: Host) {
+        match &host {
+            Host::Known(id) => info!(host = id, "this host's id"),
+            _ => warn!(
+                "this host has no id: no instance metadata, no asset tag, and a container's name is nobody's; \
+                 figures of single hosts are not published until host.id is set"
+            ),
+        }
+        self.host = host;
+    }
+
+    fn write_status(&mut self) {
+        let status = Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started: self.started.wall,
+            written: self.clock.now().wall,
+            sample_interval: self.settings.monitor.sample_interval,
+            namespace: self.settings.namespace.clone(),
+            profile: self.settings.monitor.profile.name().to_owned(),
+            host: self.host.clone(),
+            samples: self.samples,
+            sighting: self.sighting.clone(),
+            series: self.monitor.series(),
+            unpublished_bytes: self.monitor.unpublished_bytes(),
+            commits_fail: self.failing.commit,
+            spool: self.spool.standing(),
+            publish: self.publisher.standing(),
+        };
+        let written = self.runtime.write_status(&status);
+        if let Err(error) = &written
+            && !self.failing.status
+        {
+            warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+        }
+        self.failing.status = written.is_err();
+    }
+
+    /// Without systemd there is nobody to tell.
+    fn tell_systemd(&self, state: sd_notify::NotifyState<'_>) {
+        let _ = sd_notify::notify(&[state]);
+    }
+}
+
+fn kept_state(counters: &[u8], boot_id: Option<&str>) -> Option<State> {
+    let kept: Kept = serde_json::from_slice(counters).ok()?;
+    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept.state)
+}
+
+fn send<'a>(sink: &'a impl Sink, request: Request) -> InFlight<'a> {
+    Box::pin(async move {
+        let answer = sink.put(&request.batch).await;
+        (request, answer)
+    })
+}
+
+async fn answered(in_flight: &mut Option<InFlight<'_>>) -> (Request, Result<(), Failure>) {
+    match in_flight {
+        Some(answer) => answer.await,
+        None => pending().await,
+    }
+}
+
+async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
+    match monotonic {
+        Some(monotonic) => tokio::time::sleep(monotonic.saturating_sub(now.monotonic)).await,
+        None => pending().await,
+    }
+}
+
+/// From `wall` to the next multiple of `interval`.
+fn until_multiple(wall: Duration, interval: Duration) -> Duration {
+    let (wall, interval) = (wall.as_nanos(), interval.as_nanos().max(1));
+    Duration::from_nanos((interval - wall % interval) as u64)
+}
+
+/// Readings that should have been between two that are `elapsed` apart.
+fn missed(elapsed: Duration, settings: &monitor::Settings) -> u64 {
+    let intervals = elapsed.as_secs_f64() / settings.sample_interval.as_secs_f64();
+    (intervals.round() as u64).saturating_sub(1)
+}

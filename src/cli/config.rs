@@ -120,7 +120,8 @@ pub fn run(args: ConfigArgs, out: &mut impl Write) -> anyhow::Result<()> {
 fn load(flags: &ConfigFlags) -> Result<Loaded, ConfigError> {
     let loaded = flags.load()?;
     for warning in &loaded.warnings {
-        eprintln!("efsmon: warning: {warning}");
+        // Nobody is left to tell when stderr is closed.
+        let _ = writeln!(io::stderr(), "efsmon: warning: {warning}");
     }
     Ok(loaded)
 }

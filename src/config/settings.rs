@@ -311,18 +311,18 @@ mod tests {
         }
         assert!(MOUNT_SETTINGS.iter().all(|setting| setting.value(&MountText::default()).is_none()));
         let choices = [
-            ("profile", Profile::NAMES),
-            ("source.namespace", View::NAMES),
-            ("log.level", LogLevel::NAMES),
-            ("log.format", LogFormat::NAMES),
+            ("profile", Profile::ALL.map(Profile::name).to_vec()),
+            ("source.namespace", Namespace::ALL.map(Namespace::name).to_vec()),
+            ("log.level", LogLevel::NAMES.to_vec()),
+            ("log.format", LogFormat::NAMES.to_vec()),
         ];
         for (key, names) in choices {
             let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
             assert_eq!(setting.allowed.replace(" or ", ", "), names.join(", "));
             for name in names {
                 let mut config = Config::default();
-                assert_eq!(setting.put(&mut config, &Value::Text((*name).to_owned())), Ok(()));
-                assert_eq!(setting.value(&config), Some(Value::Text((*name).to_owned())));
+                assert_eq!(setting.put(&mut config, &Value::Text(name.to_owned())), Ok(()));
+                assert_eq!(setting.value(&config), Some(Value::Text(name.to_owned())));
             }
         }
     }

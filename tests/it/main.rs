@@ -13,9 +13,6 @@
     reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
 )]
 
+mod config;
 mod house;
 mod mountstats;
-fn main() {}
-//! The one integration test binary: a module for each thing that is tested from outside.
-
-mod config;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use efsmon::catalog::Profile;
 use efsmon::config::{
-    self, COMMENTED_FILE, Config, Flag, Inputs, Loaded, LogLevel, MOUNT_SETTINGS, MountText, Origin, Profile,
-    SETTINGS,
+    self, COMMENTED_FILE, Config, Flag, Inputs, Loaded, LogLevel, MOUNT_SETTINGS, MountText, Origin, SETTINGS,
 };
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 //! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
 
 use std::future::{Future, pending};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use crate::publish::{Failure, Publisher, Request, Sink, Step};
 use crate::source::{Reading, Source};
 use crate::spool::{Disk, Spool};
 
+pub mod dry_run;
 pub mod host;
 pub mod runtime;
 pub mod status;
@@ -57,6 +58,8 @@ pub struct Daemon<'a, C, D: Disk> {
     monitor: Monitor,
     host: Host,
     boot_id: Option<String>,
+    /// Whether counting goes on from an earlier process.
+    goes_on: bool,
     /// What the last commit wrote: where to go back to when one fails.
     committed: Vec<u8>,
     own: OwnFigures,
@@ -90,6 +93,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     ) -> Self {
         let boot_id = source.boot_id();
         let state = counters.as_deref().and_then(|counters| kept_state(counters, boot_id.as_deref()));
+        let goes_on = state.is_some();
         let monitor = Monitor::new(settings.monitor.clone(), state.unwrap_or_default());
         Daemon {
             settings,
@@ -101,6 +105,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             monitor,
             host: Host::Pending,
             boot_id,
+            goes_on,
             committed: counters.unwrap_or_default(),
             own: OwnFigures::default(),
             reported: (0, 0),
@@ -114,7 +119,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
 
     /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for up to 5 s.
     pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut shutdown = pin!(shutdown);
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
         self.tick();
@@ -147,11 +152,25 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.finish(sink, in_flight).await;
     }
 
+    /// What happened since the last run, or in one sample interval when there was none; then sends and ends.
+    pub async fn once(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
+        if !self.goes_on {
+            self.tick();
+            tokio::select! {
+                () = tokio::time::sleep(self.settings.monitor.sample_interval) => {}
+                () = shutdown => {}
+            }
+        }
+        if let Ok(host) = tokio::time::timeout(LAST_DRAIN, finder.find(self.clock)).await {
+            self.host_found(host);
+        }
+        self.finish(sink, None).await;
+    }
+
     /// The last reading, the open minute, and what can be sent of it in a few seconds.
     async fn finish(&mut self, sink: &impl Sink, mut in_flight: Option<InFlight<'_>>) {
         self.read();
-        let mut data = self.monitor.close(&self.own_figures());
-        data.extend(self.monitor.close_early(&self.own_figures()));
+        let data = self.monitor.close_early(&self.own_figures());
         self.commit(data);
         self.publisher.begin_shutdown();
         let drain = async {

@@ -8,3 +8,5 @@ pub mod model;
 pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
+pub mod publish;
+pub mod aws;

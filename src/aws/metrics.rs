@@ -1,5 +1,6 @@
 //! CloudWatch as a [`Sink`]: one batch, one PutMetricData request, one attempt.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,22 +19,56 @@ use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
 use crate::model::{Batch, Datum};
 use crate::publish::{Failure, Sink};
 
-/// CloudWatch in one region, with one set of credentials that the SDK renews.
+/// CloudWatch in one region.
 pub struct CloudWatch {
-    client: Client,
+    /// How to look for region and credentials; None when they were given.
+    search: Option<Search>,
+    client: RefCell<Option<Client>>,
+}
+
+struct Search {
+    region: Option<String>,
 }
 
 impl CloudWatch {
-    /// The SDK does not retry here: PutMetricData cannot be told that a request is a repetition, so an attempt whose
-    /// answer got lost would be counted twice unseen. The spool repeats what failed clearly.
-    pub fn new(config: &SdkConfig) -> CloudWatch {
-        let config = Builder::from(config)
-            .retry_config(RetryConfig::disabled())
-            .timeout_config(super::timeouts())
-            .http_client(super::short_lived_connections())
-            .build();
-        CloudWatch { client: Client::from_conf(config) }
+    /// Looks for region and credentials when the first request is sent, and again after every one that failed for want
+    /// of them: they may come later, and the SDK reads a profile only once. Until then, putting fails and says why.
+    pub fn new(region: Option<String>) -> CloudWatch {
+        CloudWatch { search: Some(Search { region }), client: RefCell::default() }
     }
+
+    /// With a configuration that is there already.
+    pub fn with(config: &SdkConfig) -> CloudWatch {
+        CloudWatch { search: None, client: RefCell::new(Some(client(config))) }
+    }
+
+    async fn client(&self) -> Result<Client, Failure> {
+        if let Some(client) = self.client.borrow().clone() {
+            return Ok(client);
+        }
+        let region = self.search.as_ref().and_then(|search| search.region.as_deref());
+        match super::load(region).await {
+            Ok(config) => Ok(self.client.borrow_mut().insert(client(&config)).clone()),
+            Err(not_ready) => Err(unsent(not_ready.to_string())),
+        }
+    }
+
+    fn look_again(&self) {
+        if self.search.is_some() {
+            self.client.take();
+        }
+    }
+}
+
+/// The SDK does not retry here: PutMetricData cannot be told that a request is a repetition, so an attempt whose
+/// answer got lost would be counted twice unseen. The spool repeats what failed clearly.
+fn client(config: &SdkConfig) -> Client {
+    let config = Builder::from(config)
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(super::timeouts())
+        .http_client(super::short_lived_connections())
+        .build();
+    Client::from_conf(config)
 }
 
 impl Sink for CloudWatch {
@@ -41,7 +76,8 @@ impl Sink for CloudWatch {
         let data = batch.data.iter().map(metric_datum).collect::<Result<Vec<_>, _>>()?;
         let transmission = Transmission::default();
         let answer = self
-            .client
+            .client()
+            .await?
             .put_metric_data()
             .namespace(&batch.namespace)
             .set_metric_data(Some(data))
@@ -52,9 +88,21 @@ impl Sink for CloudWatch {
         match answer {
             Ok(output) if output.request_id().is_some() => Ok(()),
             Ok(_) => Err(stranger()),
-            Err(error) => Err(failure(&error, transmission.begun())),
+            // The head of the answer is the yes; PutMetricData's body would add nothing to it.
+            Err(error) if accepted(&error) => Ok(()),
+            Err(error) => {
+                let failure = failure(&error, transmission.begun());
+                if failure.status == Some(403) || super::in_chain::<CredentialsError>(&error).is_some() {
+                    self.look_again();
+                }
+                Err(failure)
+            }
         }
     }
+}
+
+fn unsent(message: String) -> Failure {
+    Failure { status: None, code: None, message, may_have_left: false }
 }
 
 /// CloudWatch takes a missing `Counts` for ones and a missing StorageResolution for 60 s (MetricDatum).
@@ -68,12 +116,7 @@ fn metric_datum(datum: &Datum) -> Result<MetricDatum, Failure> {
     for dimension in &datum.dimensions {
         // Without the value it would be another metric, and one that is never taken back.
         let Some(value) = &dimension.value else {
-            return Err(Failure {
-                status: None,
-                code: None,
-                message: format!("{} still waits for its {}; not sent", datum.metric, dimension.name),
-                may_have_left: false,
-            });
+            return Err(unsent(format!("{} still waits for its {}; not sent", datum.metric, dimension.name)));
         };
         metric = metric.dimensions(Dimension::builder().name(dimension.name.as_ref()).value(value).build());
     }
@@ -116,6 +159,11 @@ fn stranger() -> Failure {
         message: "the answer is not CloudWatch's: check AWS_ENDPOINT_URL and the proxy".to_owned(),
         may_have_left: false,
     }
+}
+
+fn accepted(error: &SdkError<PutMetricDataError>) -> bool {
+    error.raw_response().is_some_and(|response| response.status().is_success())
+        && error.request_id().is_some()
 }
 
 fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Failure {

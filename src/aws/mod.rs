@@ -82,7 +82,7 @@ pub async fn load(region: Option<&str>) -> Result<SdkConfig, NotReady> {
 /// The SDK with efsmon's settings, before region and credentials are looked for.
 ///
 /// The behaviour version is named, so that an update of the SDK changes neither retries nor timeouts.
-pub fn loader() -> ConfigLoader {
+fn loader() -> ConfigLoader {
     aws_config::defaults(BehaviorVersion::v2026_01_12())
         .timeout_config(timeouts())
         .retry_config(RetryConfig::standard().with_max_attempts(3))

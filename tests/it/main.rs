@@ -5,3 +5,4 @@ mod child;
 mod fake;
 mod fake_limits;
 mod host;
+mod ministack;

@@ -1,6 +1,7 @@
 //! CloudWatch as a [`Sink`]: one batch, one PutMetricData request, one attempt.
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +17,7 @@ use aws_sdk_cloudwatch::operation::put_metric_data::PutMetricDataError;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
 
+use super::NotReady;
 use crate::model::{Batch, Datum};
 use crate::publish::{Failure, Sink};
 
@@ -172,14 +174,14 @@ fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Fa
     let no_connection = super::before_connected(error);
     let may_have_left = transmission_begun && status.is_none() && !no_connection;
     let credentials = super::in_chain::<CredentialsError>(error);
+    let cause = || super::one_line(error.source().unwrap_or(error));
     let message = match (&code, credentials, status) {
         (Some(code), ..) => answered(code, error.message().unwrap_or("no message")),
-        (None, Some(error), _) => super::NotReady::Credentials { reason: super::one_line(error) }.to_string(),
+        (None, Some(error), _) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
         (None, None, Some(status)) => format!("CloudWatch answered {status} without a reason"),
-        (None, None, None) if no_connection => {
-            format!("no connection to CloudWatch: {}", super::one_line(error))
-        }
-        (None, None, None) => super::one_line(error),
+        (None, None, None) if no_connection => format!("no connection to CloudWatch: {}", cause()),
+        (None, None, None) if may_have_left => format!("no answer from CloudWatch: {}", cause()),
+        (None, None, None) => format!("not sent to CloudWatch: {}", cause()),
     };
     Failure { status, code, message, may_have_left }
 }

@@ -130,10 +130,10 @@ fn in_chain<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
     chain(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// An error and its causes, each said once.
+/// An error and its causes, each said once, and shortened: the SDK prints whole requests.
 fn one_line(error: &(dyn Error + 'static)) -> String {
     let mut line = String::new();
-    for text in chain(error).map(ToString::to_string) {
+    for text in chain(error).map(|cause| cause.to_string().chars().take(200).collect::<String>()) {
         if line.is_empty() {
             line = text;
         } else if !line.contains(&text) {

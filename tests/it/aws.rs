@@ -250,6 +250,11 @@ fn without_a_connection_nothing_has_left() {
     assert!(refused.message.contains("refused"), "{refused}");
 
     not_left(&put_one(&sink("http://monitoring.invalid")).unwrap_err());
+
+    let unusable = put_one(&sink("not a url")).unwrap_err();
+    not_left(&unusable);
+    assert!(unusable.message.starts_with("not sent to CloudWatch: "), "{unusable}");
+    assert!(unusable.message.len() < 500, "{unusable}");
 }
 
 #[test]

@@ -19,3 +19,5 @@ pub mod monitor;
 pub mod spool;
 pub mod config;
 pub mod cli;
+pub mod publish;
+pub mod aws;

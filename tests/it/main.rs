@@ -16,3 +16,11 @@
 mod config;
 mod house;
 mod mountstats;
+//! The one integration test binary.
+
+mod aws;
+mod child;
+mod fake;
+mod fake_limits;
+mod host;
+mod ministack;

@@ -13,14 +13,12 @@
     reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
 )]
 
-mod config;
-mod house;
-mod mountstats;
-//! The one integration test binary.
-
 mod aws;
 mod child;
+mod config;
 mod fake;
 mod fake_limits;
 mod host;
+mod house;
 mod ministack;
+mod mountstats;

@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make their own files and time"))]
 
 pub mod model;
+pub mod names;
 pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
@@ -12,6 +13,7 @@ pub mod source;
 pub mod traffic;
 pub mod sampler;
 pub mod efs;
+pub mod nfsiostat;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;

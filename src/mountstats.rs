@@ -105,7 +105,7 @@ pub struct Operation<'a> {
 }
 
 /// The numbers of one operation since the superblock was made (`net/sunrpc/stats.c`, rpc_count_iostats_metrics).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct OpCounters {
     /// Finished requests, failed ones too.
     pub requests: u64,

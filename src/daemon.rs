@@ -75,7 +75,7 @@ pub struct Daemon<'a, C, D: Disk> {
 /// What is wrong at present and has been said.
 #[derive(Default)]
 struct Failing {
-    reading: bool,
+    reading: Option<String>,
     commit: bool,
     status: bool,
     problems: bool,
@@ -200,7 +200,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     fn tick(&mut self) {
         let now = self.clock.now();
         if let Some(last) = self.last_tick.replace(now) {
-            self.samples.missed += missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
+            self.samples.missed +=
+                missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
         }
         self.read();
         let data = self.monitor.close(&self.own_figures());
@@ -215,14 +216,14 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         match self.source.read(self.clock) {
             Ok(reading) => {
                 self.samples.taken += 1;
-                if std::mem::take(&mut self.failing.reading) {
+                if self.failing.reading.take().is_some() {
                     info!("reading the mounts again");
                 }
                 self.take_in(&reading);
             }
             Err(error) => {
                 self.samples.void += 1;
-                if !std::mem::replace(&mut self.failing.reading, true) {
+                if self.failing.reading.replace(error.to_string()).is_none() {
                     warn!(%error, "this sample is void; the next complete one covers its time");
                 }
             }
@@ -245,7 +246,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
         }
         if !sighting.problems.is_empty() && !std::mem::replace(&mut self.failing.problems, true) {
-            warn!(first = sighting.problems.first(), "a part of mountstats cannot be read; the other mounts go on");
+            warn!(
+                first = sighting.problems.first(),
+                "a part of mountstats cannot be read; the other mounts go on"
+            );
         }
         self.failing.problems = !sighting.problems.is_empty();
         if sighting.superblocks == 0 && self.samples.taken == 1 {
@@ -329,7 +333,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     }
 
     fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
-        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool, &self.host);
+        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool);
         self.write_status();
     }
 
@@ -345,18 +349,26 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     }
 
     fn write_status(&mut self) {
+        let (series, scopes_left_out) = self.monitor.series();
+        let host_id = match &self.host {
+            Host::Known(id) => Some(id.clone()),
+            Host::Pending | Host::Unknown => None,
+        };
         let status = Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            started: self.started.wall,
-            written: self.clock.now().wall,
-            sample_interval: self.settings.monitor.sample_interval,
+            started: self.started.wall.as_secs_f64(),
+            written: self.clock.now().wall.as_secs_f64(),
+            sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
             namespace: self.settings.namespace.clone(),
             profile: self.settings.monitor.profile.name().to_owned(),
-            host: self.host.clone(),
+            host_id,
+            host_id_pending: self.host == Host::Pending,
             samples: self.samples,
+            reading_error: self.failing.reading.clone(),
             sighting: self.sighting.clone(),
-            series: self.monitor.series(),
+            series,
+            scopes_left_out,
             unpublished_bytes: self.monitor.unpublished_bytes(),
             commits_fail: self.failing.commit,
             spool: self.spool.standing(),

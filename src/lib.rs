@@ -22,4 +22,5 @@ pub mod spool;
 pub mod publish;
 pub mod aws;
 pub mod config;
+pub mod daemon;
 pub mod cli;

@@ -1,7 +1,10 @@
 //! The command line: one file for each command.
 
 pub mod config;
+pub mod mounts;
+pub mod run;
 pub mod stat;
+pub mod status;
 
 use std::io;
 use std::process::ExitCode;
@@ -20,14 +23,17 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write, check or show the configuration
-    Config(config::ConfigArgs),
+    Run(run::RunArgs),
     /// Tell what each NFS mount does: operations, throughput, latency
     ///
     /// The first report is of the time since each mount; with INTERVAL another follows every so many seconds,
     /// COUNT in all. Rates are over the true time and all connections, and never negative. Mount points are
     /// compared as text: nothing on a mount is touched, so a server that hangs does not hang this.
     Stat(stat::StatArgs),
+    Mounts(mounts::MountsArgs),
+    Status(status::StatusArgs),
+    /// Write, check or show the configuration
+    Config(config::ConfigArgs),
 }
 
 /// Arguments that clap takes one by one, but that do not go together.
@@ -44,8 +50,11 @@ pub struct UsageError(String);
 pub fn run(cli: Cli) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let done = match cli.command {
-        Command::Config(args) => config::run(args, &mut out),
+        Command::Run(args) => run::run(&args, &mut out),
         Command::Stat(args) => stat::run(&args, &mut out),
+        Command::Mounts(args) => mounts::run(&args, &mut out),
+        Command::Status(args) => status::run(&args, &mut out),
+        Command::Config(args) => config::run(args, &mut out),
     };
     match done {
         Err(error) if is_closed_pipe(&error) => Ok(()),

@@ -16,7 +16,7 @@ use crate::daemon::runtime::RuntimeDirectory;
 use crate::daemon::{Daemon, Settings, dry_run};
 use crate::efs::{ConfiguredMount, Identity};
 use crate::monitor;
-use crate::publish::{self, Publisher};
+use crate::publish::Publisher;
 use crate::source::{Roots, Source};
 use crate::spool::{Directory, Limits, Opened, Spool};
 
@@ -50,10 +50,8 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
     let runtime_dir = RuntimeDirectory::lock(&config.runtime_dir)?;
     let Opened { spool, counters } = open_spool(&config, &source)?;
-    let publisher = Publisher::new(publish::Settings {
-        publish_interval: config.publish_interval,
-        jitter_seed: source.machine_id().or(source.host_name()).unwrap_or_default(),
-    });
+    let place = source.machine_id().or(source.host_name()).unwrap_or_default();
+    let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
     tokio.context("starting")?.block_on(async {

@@ -1,7 +1,6 @@
 //! `efsmon status`: what the daemon is doing, for a person at 3 a.m.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -10,7 +9,6 @@ use super::config::ConfigFlags;
 use crate::clock::{Clock, SystemClock};
 use crate::daemon::runtime::read_status;
 use crate::daemon::status::Status;
-use crate::model::Host;
 
 /// Show what the daemon is doing; exit status 1 when it does not run
 #[derive(Debug, Args)]
@@ -23,7 +21,7 @@ pub struct StatusArgs {
 }
 
 /// A daemon writes its status with every sample; after this many without one it is taken for gone.
-const LATE_SAMPLES: u32 = 3;
+const LATE_SAMPLES: f64 = 3.0;
 
 /// Writes the status.
 ///
@@ -39,33 +37,40 @@ pub fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<()> {
         }
         status => status.with_context(|| format!("reading the status in {}", directory.display()))?,
     };
-    let now = SystemClock.now().wall;
+    let now = SystemClock.now().wall.as_secs_f64();
     match args.json {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&status)?)?,
         false => write(&status, now, out)?,
     }
-    let age = now.saturating_sub(status.written);
-    if age > status.sample_interval * LATE_SAMPLES + Duration::from_secs(5) {
+    let age = now - status.written;
+    if age > status.sample_interval_seconds * LATE_SAMPLES + 5.0 {
         out.flush()?;
         bail!("the status is {} old: the daemon does not run, or hangs", ago(age));
     }
     Ok(())
 }
 
-fn write(status: &Status, now: Duration, out: &mut impl Write) -> io::Result<()> {
-    let host = match &status.host {
-        Host::Known(id) => id.escape_debug().to_string(),
-        Host::Pending => "a host whose id is still looked for".to_owned(),
-        Host::Unknown => "a host without an id (set host.id)".to_owned(),
+fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
+    let host = match (&status.host_id, status.host_id_pending) {
+        (Some(id), _) => id.escape_debug().to_string(),
+        (None, true) => "a host whose id is still looked for".to_owned(),
+        (None, false) => "a host without an id (set host.id)".to_owned(),
     };
-    writeln!(out, "efsmon {}, process {}, started {} ago", status.version, status.pid, ago(now.saturating_sub(status.started)))?;
+    writeln!(
+        out,
+        "efsmon {}, process {}, started {} ago",
+        status.version,
+        status.pid,
+        ago(now - status.started)
+    )?;
     writeln!(out, "publishes    {} (profile {}) as {host}", status.namespace, status.profile)?;
     write_publish(status, now, out)?;
     write_mounts(status, out)?;
-    let (series, dropped) = status.series;
-    match dropped {
-        0 => writeln!(out, "series       {series}")?,
-        _ => writeln!(out, "series       {series}; {dropped} groups left out over limits.max_series")?,
+    match (status.series, status.scopes_left_out) {
+        (series, 0) => writeln!(out, "series       {series}")?,
+        (series, left_out) => {
+            writeln!(out, "series       {series}; {left_out} groups are left out, over limits.max_series")?;
+        }
     }
     let samples = &status.samples;
     let (taken, void, missed) = (samples.taken, samples.void, samples.missed);
@@ -87,27 +92,34 @@ fn write(status: &Status, now: Duration, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-fn write_publish(status: &Status, now: Duration, out: &mut impl Write) -> io::Result<()> {
+fn write_publish(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
     let publish = &status.publish;
+    let since = |seconds: u64| ago(now - seconds as f64);
     match publish.last_success {
-        Some(at) => writeln!(out, "last sent    {} ago", ago(now.saturating_sub(at)))?,
+        Some(at) => writeln!(out, "last sent    {} ago", since(at))?,
         None => writeln!(out, "last sent    never")?,
     }
     if let Some(failure) = &publish.last_failure
-        && publish.last_success.is_none_or(|success| success < failure.at)
+        && publish.last_success.is_none_or(|success| success < failure.time)
     {
         let message = failure.message.escape_debug();
-        writeln!(out, "failing      {} ago: {message}", ago(now.saturating_sub(failure.at)))?;
+        writeln!(out, "failing      {} ago: {message}", since(failure.time))?;
     }
     if publish.unknown_outcomes > 0 {
-        writeln!(out, "unknown      {} requests of which it is not known whether they arrived", publish.unknown_outcomes)?;
+        writeln!(
+            out,
+            "unknown      {} requests of which it is not known whether they arrived",
+            publish.unknown_outcomes
+        )?;
     }
     Ok(())
 }
 
 fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
     let sighting = &status.sighting;
-    if sighting.superblocks == 0 {
+    if let Some(error) = &status.reading_error {
+        writeln!(out, "mounts       CANNOT BE READ: {}", error.escape_debug())?;
+    } else if sighting.superblocks == 0 {
         writeln!(out, "mounts       no NFS mounts; only `Hosts` and the daemon's own figures are published")?;
     }
     for (file_system, superblocks) in &sighting.file_systems {
@@ -124,12 +136,11 @@ fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn ago(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
+fn ago(seconds: f64) -> String {
+    match seconds.max(0.0) {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds if seconds < 172_800.0 => format!("{:.0} h", seconds / 3600.0),
+        seconds => format!("{:.0} days", seconds / 86_400.0),
     }
 }

@@ -73,4 +73,3 @@ fn datum_as_json(datum: &Datum, host: &Host) -> Value {
         "counts": datum.counts,
     })
 }
-

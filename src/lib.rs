@@ -9,3 +9,4 @@ pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
 pub mod spool;
+pub mod publish;

@@ -16,3 +16,5 @@
 mod config;
 mod house;
 mod mountstats;
+mod parity;
+mod stat;

@@ -117,7 +117,7 @@ pub fn run(args: &StatArgs, out: &mut impl Write) -> anyhow::Result<()> {
             Positional::Mount(path) => mounts.push(path.clone()),
         }
     }
-    let mut printer = Printer { args, out, mounts, chosen: None, told: Vec::new(), header_due: args.csv };
+    let mut printer = Printer { args, out, mounts, chosen: None, told: Vec::new(), is_first: true };
     match (&args.file, &numbers[..]) {
         (Some(new), []) => offline(&mut printer, new),
         (Some(_), [number, ..]) => {
@@ -218,7 +218,7 @@ struct Printer<'a, W> {
     chosen: Option<Vec<Vec<u8>>>,
     /// The problems of the last report: what stays is told once, not every second.
     told: Vec<String>,
-    header_due: bool,
+    is_first: bool,
 }
 
 impl<W: Write> Printer<'_, W> {
@@ -252,7 +252,8 @@ impl<W: Write> Printer<'_, W> {
     fn own(&mut self, report: &Report<'_>) -> anyhow::Result<Vec<u8>> {
         let lookups = Lookups { helper: report.helper, ..Lookups::default() };
         let mut activities = activity::since(report.new, report.earlier, lookups);
-        if report.earlier.is_none() {
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if is_first {
             self.check_mounts(&activities)?;
         }
         activity::keep_wanted(&mut activities, &self.mounts);
@@ -267,7 +268,7 @@ impl<W: Write> Printer<'_, W> {
         if self.args.json {
             writeln!(text, "{}", json::report(&activities, &report.new.problems, time))?;
         } else if self.args.csv {
-            if std::mem::take(&mut self.header_due) {
+            if is_first {
                 writeln!(text, "{}", csv::HEADER)?;
             }
             csv::write(&mut text, &activities, &time.unwrap_or_default())?;

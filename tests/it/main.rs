@@ -22,3 +22,5 @@ mod host;
 mod house;
 mod ministack;
 mod mountstats;
+mod parity;
+mod stat;

@@ -84,7 +84,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         json!({"proto": bytes(transport.protocol), "values": numbers})
     });
     let operations: serde_json::Map<String, Value> =
-        statistics.operations.iter().map(|op| (name_of(op), json!(numbers_of(op)))).collect();
+        statistics.operations.iter().map(|op| (name_of(&op), json!(numbers_of(&op)))).collect();
     json!({
         "statvers": bytes(statistics.version),
         "opts": list(Some(statistics.options)),
@@ -99,7 +99,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         "rpc_iostats_version": statistics.rpc_version.map(bytes),
         "xprts": transports.collect::<Vec<_>>(),
         "ops": operations,
-        "ops_in_order": statistics.operations.iter().map(name_of).collect::<Vec<_>>(),
+        "ops_in_order": statistics.operations.iter().map(|op| name_of(&op)).collect::<Vec<_>>(),
     })
 }
 

@@ -64,6 +64,13 @@ pub struct Mount<'a> {
     pub super_options: &'a [u8],
 }
 
+impl Mount<'_> {
+    /// Whether it is a mount of NFS, whose statistics mountstats has (`fs/nfs/super.c`); `nfsd` is none.
+    pub fn is_nfs(&self) -> bool {
+        matches!(self.fs_type, b"nfs" | b"nfs4")
+    }
+}
+
 /// Reads a whole text: the mounts in its order, and the lines that could not be read.
 pub fn parse(text: &[u8]) -> (Vec<Mount<'_>>, Vec<Problem<'_>>) {
     let mut mounts = Vec::new();

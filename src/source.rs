@@ -194,7 +194,7 @@ impl Source {
 
 impl Reading {
     fn shows_nfs(&self) -> bool {
-        crate::mountinfo::parse(&self.mountinfo_after).0.iter().any(|mount| mount.fs_type.starts_with(b"nfs"))
+        crate::mountinfo::parse(&self.mountinfo_after).0.iter().any(crate::mountinfo::Mount::is_nfs)
     }
 }
 

@@ -43,19 +43,27 @@ pub struct Seen<'a> {
 type Key<'a> = (&'a [u8], &'a [u8], &'a [u8]);
 
 /// Joins the k-th record of a mount point, device and type with the k-th line of mountinfo, where a
-/// mountinfo read before and one read after mountstats agree on them.
+/// mountinfo read before and one read after mountstats agree on them, and mountstats holds as many.
 pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>]) -> Seen<'a> {
     let (before, after) = (numbers(before), numbers(after));
+    let mut records: HashMap<Key<'_>, usize> = HashMap::new();
+    for record in parsed.records.iter().filter(|record| record.statistics.is_some()) {
+        *records.entry(key(record)).or_default() += 1;
+    }
+    // A line of mountinfo without a record of mountstats: the texts are not of one moment.
+    let all_shown = after.iter().all(|(key, numbers)| records.get(key) == Some(&numbers.len()));
+    let mut seen = Seen { complete: all_shown && parsed.problems.is_empty(), ..Seen::default() };
     let mut taken: HashMap<Key<'_>, usize> = HashMap::new();
     let mut place: HashMap<DeviceNumber, usize> = HashMap::new();
-    let mut seen = Seen { complete: parsed.problems.is_empty(), ..Seen::default() };
-    let mut joined: HashMap<Key<'_>, usize> = HashMap::new();
     for record in &parsed.records {
         let Some(statistics) = &record.statistics else { continue };
-        let key = (record.mount_point, record.device.unwrap_or_default(), record.fs_type);
+        let key = key(record);
         let nth = taken.entry(key).or_default();
         let number = match (before.get(&key), after.get(&key)) {
-            (Some(before), Some(after)) if before == after => before.get(*nth).copied(),
+            // With one more or one less, the k-th may be another mount's.
+            (Some(before), Some(after)) if before == after && records.get(&key) == Some(&after.len()) => {
+                after.get(*nth).copied()
+            }
             _ => None,
         };
         *nth += 1;
@@ -64,7 +72,6 @@ pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>
             seen.complete = false;
             continue;
         };
-        *joined.entry(key).or_default() += 1;
         match place.get(&number).and_then(|place| seen.superblocks.get_mut(*place)) {
             Some(superblock) => superblock.records.push(record),
             None => {
@@ -73,21 +80,18 @@ pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>
             }
         }
     }
-    // A line of mountinfo without a record of mountstats: the texts are not of one moment.
-    seen.complete &= after.iter().all(|(key, numbers)| joined.get(key) == Some(&numbers.len()));
     seen
+}
+
+fn key<'a>(record: &Record<'a>) -> Key<'a> {
+    (record.mount_point, record.device.unwrap_or_default(), record.fs_type)
 }
 
 fn numbers<'a>(mounts: &[Mount<'a>]) -> HashMap<Key<'a>, Vec<DeviceNumber>> {
     let mut numbers: HashMap<Key<'a>, Vec<DeviceNumber>> = HashMap::new();
-    for mount in mounts.iter().filter(|mount| is_nfs(mount.fs_type)) {
+    for mount in mounts.iter().filter(|mount| mount.is_nfs()) {
         let key = (mount.mount_point, mount.device, mount.fs_type);
         numbers.entry(key).or_default().push(mount.device_number);
     }
     numbers
-}
-
-/// Whether a file system type is NFS: the types that have statistics in mountstats (`fs/nfs/super.c`).
-pub fn is_nfs(fs_type: &[u8]) -> bool {
-    matches!(fs_type, b"nfs" | b"nfs4")
 }

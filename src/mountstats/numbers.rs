@@ -106,7 +106,7 @@ fn leading_digits(chunk: [u8; 8]) -> (usize, u64) {
     }
     // The first byte is the lowest. Digits become 0 to 9, other bytes more; those get their highest bit set.
     let values = u64::from_le_bytes(chunk) ^ each(b'0');
-    let others = ((values & each(0x7f)) + each(0x80 - 10) | values) & each(0x80);
+    let others = (((values & each(0x7f)) + each(0x80 - 10)) | values) & each(0x80);
     let digits = others.trailing_zeros() / 8;
     // The digits move to the high end, zeros in front of them; then neighbours are added: 8 x 1, 4 x 2, 2 x 4 digits.
     let ones = values.checked_shl(64 - 8 * digits).unwrap_or(0);
@@ -147,8 +147,8 @@ mod tests {
         let digits = "98765432109876543210";
         for length in 1..=19 {
             for end in ["", " ", " 1", "\n", " 123456789"] {
-                let text = format!("{}{end}", &digits[..length]);
-                let value = digits[..length].parse().unwrap();
+                let text = format!("{}{end}", &digits.get(..length).unwrap());
+                let value = digits.get(..length).unwrap().parse().unwrap();
                 assert_eq!(Numbers(text.as_bytes()).next(), Ok(Some(value)), "{text:?}");
             }
         }

@@ -105,6 +105,7 @@ fn between<'a>(
 ) -> Activity<'a> {
     let elapsed = earlier.and_then(|earlier| earlier.elapsed_seconds);
     let age = now.age_seconds as f64;
+    let operations: Vec<_> = now.operations.iter().collect();
     let difference = before.and_then(|before| {
         let grown = now.age_seconds.checked_sub(before.age_seconds)? as f64;
         let same = elapsed.is_none_or(|elapsed| grown + AGE_SLACK_SECONDS >= elapsed);
@@ -112,7 +113,7 @@ fn between<'a>(
         same.then_some(())?;
         Some((
             seconds,
-            operations_since(&now.operations, &before.operations)?,
+            operations_since(&operations, &before.operations.iter().collect::<Vec<_>>())?,
             counts_since(&now.events, &before.events)?,
             counts_since(&now.bytes, &before.bytes)?,
         ))
@@ -127,8 +128,8 @@ fn between<'a>(
         count: now.transports.len(),
         since: before.filter(|_| since == Since::Reading).and_then(|before| connections_since(now, before)),
     };
-    let (seconds, operations, events, bytes) = difference
-        .unwrap_or_else(|| (age.max(1.0), now.operations.clone(), now.events.to_vec(), now.bytes.to_vec()));
+    let (seconds, operations, events, bytes) =
+        difference.unwrap_or_else(|| (age.max(1.0), operations, now.events.to_vec(), now.bytes.to_vec()));
     Activity {
         mount,
         file_system_id: None,

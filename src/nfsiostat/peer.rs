@@ -143,7 +143,7 @@ impl Report<'_> {
         let Some(now) = operation(self.mount.statistics, name) else { return Ok(()) };
         let before = self.before.and_then(|before| operation(before, name));
         let [requests, transmissions, sent, received, queue, rtt, execute] =
-            self.difference(|statistics| operation(statistics, name).map(numbers));
+            self.difference(|statistics| operation(statistics, name).map(|counters| numbers(&counters)));
         let errors = match (now.errors, before) {
             (Some(now), None) => Some(i128::from(now)),
             (Some(now), Some(before)) => before.errors.map(|before| i128::from(now) - i128::from(before)),
@@ -243,9 +243,9 @@ fn write_pages(out: &mut impl Write, function: &str, verb: &str, calls: i128, pa
 }
 
 /// Of two lines of one operation the last counts.
-fn operation<'a>(statistics: &'a Statistics<'_>, name: &str) -> Option<&'a OpCounters> {
+fn operation(statistics: &Statistics<'_>, name: &str) -> Option<OpCounters> {
     let found = statistics.operations.iter().rfind(|operation| operation.name == name.as_bytes());
-    found.map(|operation| &operation.counters)
+    found.map(|operation| operation.counters)
 }
 
 /// Times as the kernel prints them: one below zero as 2^64 less its size.

@@ -23,4 +23,5 @@ mod house;
 mod ministack;
 mod mountstats;
 mod parity;
+mod readme;
 mod stat;

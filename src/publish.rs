@@ -237,11 +237,15 @@ impl Publisher {
 
     /// From now on nothing waits for its place in the minute or for the end of a backoff, until a request fails.
     pub fn begin_shutdown(&mut self) {
-        self.shutdown = Some(Shutdown::Draining);
-        match self.state() {
-            State::Unknown => self.shutdown = Some(Shutdown::GaveUp),
-            State::Ok | State::Backoff => self.not_before = Duration::ZERO,
+        if self.shutdown.is_some() {
+            return;
         }
+        self.shutdown = Some(match self.state() {
+            State::Ok | State::Backoff => Shutdown::Draining,
+            // Nothing is worth counting it twice.
+            State::Unknown => Shutdown::GaveUp,
+        });
+        self.not_before = Duration::ZERO;
     }
 
     /// How it goes.

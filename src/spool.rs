@@ -63,7 +63,7 @@ const BLOCK: u64 = 4096;
 /// How much may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of all requests and counters together, in whole blocks of 4 KiB.
+    /// Of all requests and counters together, in whole blocks of 4 KiB. `rejected.jsonl` comes on top, 2 MiB at most.
     pub max_bytes: u64,
     /// CloudWatch refuses older data (PutMetricData, `Timestamp`).
     pub max_age: Duration,

@@ -148,3 +148,46 @@ impl Piece {
         self.state != State::Done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_refused_first_is_tried_again_once_another_piece_is_accepted() {
+        let mut bisect = Bisect::new(3, true, 7);
+        assert!(!bisect.refused(0, true, 7));
+        assert_eq!((bisect.take(), bisect.range(0), bisect.range(1)), (Some(0), 0..2, 2..3));
+        assert!(!bisect.refused(0, true, 7));
+        assert_eq!((bisect.take(), bisect.range(0)), (Some(0), 0..1));
+        assert!(!bisect.refused(0, true, 7));
+        assert_eq!((bisect.take(), bisect.range(1)), (Some(1), 1..2));
+        bisect.accepted(1);
+        bisect.rewritten();
+        assert_eq!((bisect.take(), bisect.range(0)), (Some(0), 0..1));
+        assert!(bisect.refused(0, true, 8));
+    }
+
+    #[test]
+    fn a_parked_search_waits_for_its_time_and_for_an_acceptance() {
+        let (early, late) = (Duration::from_secs(9), Duration::from_secs(10));
+        let mut bisect = Bisect::new(1, true, 7);
+        assert!(bisect.ready(early, 7));
+        assert!(!bisect.refused(0, true, 7));
+        assert!(bisect.is_spent());
+        bisect.park(late, 7);
+        assert_eq!(
+            (bisect.ready(late, 7), bisect.ready(early, 8), bisect.ready(late, 8)),
+            (false, false, true)
+        );
+        assert_eq!((bisect.take(), bisect.is_spent()), (Some(0), false));
+        assert!(bisect.ready(early, 7));
+    }
+
+    #[test]
+    fn size_is_never_blamed() {
+        let mut bisect = Bisect::new(1, true, 7);
+        assert!(!bisect.refused(0, false, 8));
+        assert!(bisect.is_spent() && bisect.is_blameless());
+    }
+}

@@ -336,16 +336,19 @@ fn after_an_outage_the_backlog_starts_anywhere_within_a_minute() {
     let mut starts = Vec::new();
     for seed in 0..40 {
         let mut machine = Machine::every(60, seed);
-        for minute in 0..5 {
+        for minute in 0..6 {
             machine.minute(minute);
         }
-        machine.pass(secs(301));
+        machine.pass(secs(350));
         let mut first = true;
-        machine.run_to(420, |_| if std::mem::take(&mut first) { refused() } else { Ok(()) });
+        machine.run_to(480, |_| if std::mem::take(&mut first) { refused() } else { Ok(()) });
         let resumed = machine.sent[1].at;
         assert_eq!(machine.sent[1].names, ["m4"]);
-        assert_eq!(machine.sent[2].names.len(), 4);
-        starts.push((machine.sent[2].at - resumed).as_secs_f64());
+        let backlog = machine.sent.iter().find(|sent| sent.names.len() == 4).unwrap();
+        starts.push((backlog.at - resumed).as_secs_f64());
+        // The next minute does not wait for that.
+        let next = machine.sent.iter().find(|sent| sent.names == ["m5"]).unwrap();
+        assert_eq!(next.at, secs(360) + OFFSET);
     }
     assert!(starts.iter().all(|start| (0.0..60.0).contains(start)));
     for part in [0.0, 15.0, 30.0, 45.0] {
@@ -377,26 +380,30 @@ fn throttling_halves_the_rate_of_the_backlog_until_requests_are_accepted_again()
 #[test]
 fn an_unknown_outcome_is_repeated_for_the_newest_file_only_and_once_an_interval() {
     let mut machine = Machine::new();
-    for minute in 0..3 {
+    let commit = |machine: &mut Machine, minute| {
+        machine.commit(vec![datum(&format!("also{minute}"), minute)]);
         machine.minute(minute);
+    };
+    for minute in 0..3 {
+        commit(&mut machine, minute);
     }
     machine.pass(secs(230));
     for minute in 3..6 {
         machine.run_to(60 * (minute + 1), |_| silence());
-        machine.minute(minute);
+        commit(&mut machine, minute);
     }
     machine.run_to(400, |_| silence());
     let times: Vec<Duration> = machine.sent.iter().map(|sent| sent.at).collect();
-    assert_eq!(machine.take_names(), ["m2", "m3", "m4"]);
+    assert_eq!(machine.take_names(), ["m2+also2", "m3", "m4"]);
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= secs(60)), "{times:?}");
     let standing = machine.publisher.standing();
     assert_eq!((standing.unknown_outcomes, standing.state), (3, State::Unknown));
-    assert_eq!(machine.files(), 6);
+    assert_eq!(machine.files(), 12);
 
     // A clear answer ends it.
     machine.run_to(480, |_| Ok(()));
     assert_eq!(machine.take_names()[0], "m5");
-    machine.received_once(minutes(0..6));
+    machine.received_once(minutes(0..6).chain((0..6).map(|minute| format!("also{minute}"))));
 }
 
 #[test]
@@ -406,9 +413,11 @@ fn one_refused_datum_never_costs_its_request() {
     machine.commit(names.iter().map(|name| datum(name, 0)).collect());
     let bad = |batch: &Batch| batch.data.iter().any(|datum| datum.metric == "d5");
     machine.run_to(120, |batch| if bad(batch) { invalid() } else { Ok(()) });
+    let paced = machine.sent.windows(2).skip(1).all(|pair| pair[1].at - pair[0].at == PACE);
+    assert!(paced, "{:?}", machine.sent);
     assert_eq!(
         machine.take_names(),
-        ["d0+d1+d2+d3+d4+d5+d6+d7", "d0+d1+d2+d3", "d4+d5+d6+d7", "d4+d5", "d4", "d5", "d6+d7",]
+        ["d0+d1+d2+d3+d4+d5+d6+d7", "d0+d1+d2+d3", "d4+d5+d6+d7", "d4+d5", "d4", "d5", "d6+d7"]
     );
     machine.received_once(names.into_iter().filter(|name| name != "d5"));
     assert_eq!((machine.files(), machine.spool.standing().losses.rejected_data), (0, 1));
@@ -462,6 +471,49 @@ fn a_merged_request_that_is_invalid_is_tried_again_file_by_file() {
     // m2 is refused again, and now something else was accepted.
     assert_eq!(machine.take_names(), ["m3+m2+m1+m0", "m3", "m2", "m1", "m0"]);
     assert_eq!((machine.files(), machine.spool.standing().losses.rejected_data), (0, 1));
+}
+
+#[test]
+fn a_file_that_was_refused_is_not_merged_again() {
+    let mut machine = Machine::new();
+    machine.minute(0);
+    machine.minute(1);
+    machine.pass(secs(3600));
+    let Step::Send(request) = machine.step() else { panic!("nothing to send") };
+    machine.answer(request, invalid());
+    machine.minute(10);
+    machine.minute(11);
+    machine.run_to(3700, |_| Ok(()));
+    assert_eq!(machine.take_names(), ["m1+m0", "m11+m10", "m1", "m0"]);
+}
+
+#[test]
+fn the_first_of_several_refused_files_is_searched_before_all_are_given_up() {
+    let mut machine = Machine::new();
+    for minute in 0..3 {
+        machine.commit(vec![datum(&format!("good{minute}"), minute), datum(&format!("bad{minute}"), minute)]);
+    }
+    machine.pass(secs(3600));
+    let bad = |batch: &Batch| batch.data.iter().any(|datum| datum.metric.starts_with("bad"));
+    machine.run_to(3620, |batch| if bad(batch) { invalid() } else { Ok(()) });
+    machine.received_once((0..3).map(|minute| format!("good{minute}")));
+    assert_eq!((machine.files(), machine.spool.standing().losses.rejected_data), (0, 3));
+}
+
+#[test]
+fn two_bad_files_in_a_row_are_no_outage_and_do_not_hold_up_a_good_one() {
+    let log = logged(|| {
+        let mut machine = Machine::new();
+        for minute in 0..3 {
+            machine.minute(minute);
+        }
+        machine.pass(secs(3600));
+        let good = |batch: &Batch| batch.data.iter().all(|datum| datum.metric == "m0");
+        machine.run_to(3700, |batch| if good(batch) { Ok(()) } else { invalid() });
+        machine.received_once(minutes([0]));
+        assert_eq!(machine.files(), 2);
+    });
+    assert_eq!(log, "");
 }
 
 #[test]
@@ -585,7 +637,18 @@ fn a_shutdown_waits_for_nothing_and_stops_at_the_first_failure() {
     machine.minute(2);
     machine.run_to(110, |_| refused());
     assert_eq!((machine.take_names().len(), machine.files()), (1, 1));
+    machine.publisher.begin_shutdown();
     assert!(matches!(machine.step(), Step::Idle));
+}
+
+#[test]
+fn a_shutdown_does_not_repeat_an_unknown_outcome() {
+    let mut machine = Machine::new();
+    machine.minute(0);
+    machine.run_to(70, |_| silence());
+    machine.publisher.begin_shutdown();
+    assert!(matches!(machine.step(), Step::Idle));
+    assert_eq!(machine.files(), 1);
 }
 
 #[test]

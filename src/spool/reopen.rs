@@ -51,7 +51,7 @@ impl<D: Disk> Spool<D> {
         if !spool.aside.is_empty() {
             tracing::warn!(
                 files = spool.aside.len(),
-                "the state directory holds data of another machine; they are kept aside and never sent"
+                "the state directory holds data of another machine or version; they are kept aside and never sent"
             );
         }
         if spool.losses.damaged_files > 0 {

@@ -25,19 +25,11 @@ impl<'a> Numbers<'a> {
     /// The next number; `None` at the end of the line.
     #[inline]
     pub fn next(&mut self) -> Result<Option<u64>, NotANumber<'a>> {
-        if let Some(chunk) = self.0.first_chunk()
-            && let (digits @ 1..8, number) = leading_digits(*chunk)
-            && let Some(b' ' | b'\n') = chunk.get(digits)
-            && let Some(rest) = self.0.get(digits..)
-        {
-            self.0 = rest.strip_prefix(b" ").unwrap_or(rest);
-            return Ok(Some(number));
+        // Most numbers are zero.
+        if let [digit @ b'0'..=b'9', b' ', rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(Some(u64::from(digit - b'0')));
         }
-        self.next_of_any_length()
-    }
-
-    #[inline(never)]
-    fn next_of_any_length(&mut self) -> Result<Option<u64>, NotANumber<'a>> {
         while let [b' ', rest @ ..] = self.0 {
             self.0 = rest;
         }
@@ -49,10 +41,7 @@ impl<'a> Numbers<'a> {
         }
         let digits = start.len() - self.0.len();
         match self.0 {
-            [] | [b' ' | b'\n', ..] if (1..=SAFE_DIGITS).contains(&digits) => {
-                self.0 = self.0.strip_prefix(b" ").unwrap_or(self.0);
-                Ok(Some(value))
-            }
+            [] | [b' ' | b'\n', ..] if (1..=SAFE_DIGITS).contains(&digits) => Ok(Some(value)),
             [] | [b'\n', ..] if digits == 0 => Ok(None),
             _ => with_care(start).map(Some),
         }
@@ -139,22 +128,6 @@ pub(super) fn plain_line(text: &[u8]) -> Option<(usize, usize)> {
 
 /// Nine numbers of 19 digits are shorter.
 const LONGEST_PLAIN: usize = 192;
-
-/// How many of eight bytes are digits up to the first other one, and their number: without a branch, as no processor
-/// guesses how long the next number is.
-#[inline]
-fn leading_digits(chunk: [u8; 8]) -> (usize, u64) {
-    let eight = u64::from_le_bytes(chunk);
-    let values = eight ^ each(b'0');
-    let others = not_digits(eight);
-    let digits = others.trailing_zeros() / 8;
-    // The digits move to the high end, zeros in front of them; then neighbours are added: 8 x 1, 4 x 2, 2 x 4 digits.
-    let ones = values.checked_shl(64 - 8 * digits).unwrap_or(0);
-    let pairs = ones.wrapping_mul(10).wrapping_add(ones >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    let eight = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
-    (digits as usize, eight)
-}
 
 /// A word that is no number, or one that is long enough to be looked at with care.
 #[cold]

@@ -71,7 +71,7 @@ impl<'a> Block<'a> {
     #[inline]
     fn operations(&mut self, table: usize, lines: &mut Lines<'a>) {
         let before = self.operations.count;
-        while let Some((_, unknown, rest)) = operations::read(lines.rest()) {
+        while let Some((unknown, rest)) = operations::check(lines.rest()) {
             lines.skip_to(rest);
             self.unknown_numbers += unknown;
             self.operations.count += 1;

@@ -25,19 +25,11 @@ impl<'a> Numbers<'a> {
     /// The next number; `None` at the end of the line.
     #[inline]
     pub fn next(&mut self) -> Result<Option<u64>, NotANumber<'a>> {
-        if let Some(chunk) = self.0.first_chunk()
-            && let (digits @ 1..8, number) = leading_digits(*chunk)
-            && let Some(b' ' | b'\n') = chunk.get(digits)
-            && let Some(rest) = self.0.get(digits..)
-        {
-            self.0 = rest.strip_prefix(b" ").unwrap_or(rest);
-            return Ok(Some(number));
+        // Most numbers are zero.
+        if let [digit @ b'0'..=b'9', b' ', rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(Some(u64::from(digit - b'0')));
         }
-        self.next_of_any_length()
-    }
-
-    #[inline(never)]
-    fn next_of_any_length(&mut self) -> Result<Option<u64>, NotANumber<'a>> {
         while let [b' ', rest @ ..] = self.0 {
             self.0 = rest;
         }
@@ -49,10 +41,7 @@ impl<'a> Numbers<'a> {
         }
         let digits = start.len() - self.0.len();
         match self.0 {
-            [] | [b' ' | b'\n', ..] if (1..=SAFE_DIGITS).contains(&digits) => {
-                self.0 = self.0.strip_prefix(b" ").unwrap_or(self.0);
-                Ok(Some(value))
-            }
+            [] | [b' ' | b'\n', ..] if (1..=SAFE_DIGITS).contains(&digits) => Ok(Some(value)),
             [] | [b'\n', ..] if digits == 0 => Ok(None),
             _ => with_care(start).map(Some),
         }
@@ -97,24 +86,48 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// How many of eight bytes are digits up to the first other one, and their number: without a branch, as no processor
-/// guesses how long the next number is.
-#[inline]
-fn leading_digits(chunk: [u8; 8]) -> (usize, u64) {
-    const fn each(byte: u8) -> u64 {
-        u64::from_le_bytes([byte; 8])
-    }
-    // The first byte is the lowest. Digits become 0 to 9, other bytes more; those get their highest bit set.
-    let values = u64::from_le_bytes(chunk) ^ each(b'0');
-    let others = (((values & each(0x7f)) + each(0x80 - 10)) | values) & each(0x80);
-    let digits = others.trailing_zeros() / 8;
-    // The digits move to the high end, zeros in front of them; then neighbours are added: 8 x 1, 4 x 2, 2 x 4 digits.
-    let ones = values.checked_shl(64 - 8 * digits).unwrap_or(0);
-    let pairs = ones.wrapping_mul(10).wrapping_add(ones >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    let eight = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
-    (digits as usize, eight)
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
 }
+
+/// Marks, with its highest bit, each of eight bytes that is not a digit. The first byte is the lowest.
+#[inline]
+fn not_digits(eight: u64) -> u64 {
+    // Digits become 0 to 9, others more.
+    let values = eight ^ each(b'0');
+    ((values & each(0x7f)) + each(0x80 - 10) | values) & each(0x80)
+}
+
+/// How many numbers a line holds, and how long it is, when that is quickly seen: numbers of few digits with one space
+/// between. Looks at eight bytes at once and makes no numbers of them, to check a table that may never be used.
+#[inline]
+pub(super) fn plain_line(text: &[u8]) -> Option<(usize, usize)> {
+    let mut spaces = 0;
+    let mut before = 0x80; // Marks a byte that is not a digit before these eight: there is none in front of the line.
+    for (index, chunk) in text.as_chunks::<8>().0.iter().enumerate().take(LONGEST_PLAIN / 8) {
+        let eight = u64::from_le_bytes(*chunk);
+        let others = not_digits(eight);
+        let other_than_space = eight ^ each(b' ');
+        let not_spaces = ((other_than_space & each(0x7f)) + each(0x7f) | other_than_space) & each(0x80);
+        let ends = others & not_spaces;
+        let end = ends.trailing_zeros() as usize / 8;
+        let line = (1_u64.checked_shl(8 * (end as u32 + 1)).unwrap_or(0)).wrapping_sub(1);
+        if others == 0 || others & (others << 8 | before) & line != 0 {
+            return None;
+        }
+        spaces += ((others & !not_spaces & line) >> 7).wrapping_mul(each(1)) >> 56;
+        before = others >> 56;
+        match chunk.get(end) {
+            None => {}
+            Some(b'\n') => return Some((spaces as usize + 1, index * 8 + end)),
+            Some(_) => return None,
+        }
+    }
+    None
+}
+
+/// Nine numbers of 19 digits are shorter.
+const LONGEST_PLAIN: usize = 192;
 
 /// A word that is no number, or one that is long enough to be looked at with care.
 #[cold]
@@ -147,10 +160,38 @@ mod tests {
         let digits = "98765432109876543210";
         for length in 1..=19 {
             for end in ["", " ", " 1", "\n", " 123456789"] {
-                let text = format!("{}{end}", &digits.get(..length).unwrap());
-                let value = digits.get(..length).unwrap().parse().unwrap();
+                let text = format!("{}{end}", &digits[..length]);
+                let value = digits[..length].parse().unwrap();
                 assert_eq!(Numbers(text.as_bytes()).next(), Ok(Some(value)), "{text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_plain_line_is_known_by_its_shape() {
+        for (text, expected) in [
+            ("1 2 3\nrest of it", Some((3, 5))),
+            ("1\nlonger than eight", Some((1, 1))),
+            ("4045 4045 0 922260 1061035860 809\n\tREAD: ", Some((6, 33))),
+            ("12345678 1\n\tREAD: 1 2 3", None), // the first eight bytes may be the start of a number of any length
+            ("4045 4045 0 922260 106103586 80 9\n\tREAD: ", Some((7, 33))),
+            ("1234567 1234567\n 1234567", Some((2, 15))),
+            ("1234567 1234567 1\n 123456", Some((3, 17))),
+            ("1 2  3\nrest of it", None),
+            ("123456 7  8\nrest of it", None),
+            ("1234567  8\nrest of it", None),
+            (" 1 2 3\nrest of it", None),
+            ("1 2 3 \nrest of it", None),
+            ("1234567 \nrest of it", None),
+            ("1 2 x\nrest of it", None),
+            ("1 2\t3\nrest of it", None),
+            ("1 2\r\nrest of it", None),
+            ("\nrest of it", None),
+            ("1 2 3", None),
+            ("1 2 3 4 5 6 7 8 9", None),
+            ("\u{b0}1 2 3\nrest of it", None),
+        ] {
+            assert_eq!(plain_line(text.as_bytes()), expected, "{text:?}");
         }
     }
 

@@ -5,11 +5,12 @@
 
 use std::fmt;
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, plain_line};
 use super::{OpCounters, Operation, shown};
 
 /// The numbers of an operation before Linux 5.3, which added the errors.
 const FEWEST_NUMBERS: usize = 8;
+const MOST_NUMBERS: usize = 9;
 /// The kernel aligns names to this; longer ones overflow.
 const NAME_WIDTH: usize = 12;
 /// What an operation that was never used prints: about half of the table.
@@ -92,17 +93,30 @@ impl DoubleEndedIterator for Iter<'_> {
     }
 }
 
+/// Checks the operation that a text starts with: as [`read`], without its numbers.
+#[inline]
+pub(super) fn check(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (_, value) = name_and_value(text)?;
+    if let Some((count, length)) = plain_line(value)
+        && let Some(unknown) = count.checked_sub(MOST_NUMBERS).or((count == FEWEST_NUMBERS).then_some(0))
+    {
+        return Some((unknown as u64, value.get(length + 1..)?));
+    }
+    read(text).map(|(_, unknown, rest)| (unknown, rest))
+}
+
 /// Reads the operation that a text starts with: also gives the number of its words that this version does not know, and
 /// the text after its line. `None` when the line is not one, or is damaged; see [`fault`].
 #[inline]
 pub(super) fn read(text: &[u8]) -> Option<(Operation<'_>, u64, &[u8])> {
     let (name, value) = name_and_value(text)?;
+    let name = name.trim_ascii_start();
     if let Some(rest) = value.strip_prefix(UNUSED) {
         let counters = OpCounters { errors: Some(0), ..OpCounters::default() };
         return Some((Operation { name, counters }, 0, rest));
     }
     let mut numbers = Numbers(value);
-    let mut values = [0; 9];
+    let mut values = [0; MOST_NUMBERS];
     let count = numbers.fill(&mut values).ok()?;
     let unknown = numbers.skip_line();
     let rest = numbers.0.strip_prefix(b"\n").unwrap_or_default();
@@ -124,18 +138,19 @@ pub(super) fn read(text: &[u8]) -> Option<(Operation<'_>, u64, &[u8])> {
 /// What is wrong with a line that [`read`] does not take; `None` when it is no operation at all.
 pub(super) fn fault(line: &[u8]) -> Option<String> {
     let (name, value) = name_and_value(line)?;
+    let name = shown(name.trim_ascii_start());
     let number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     if !value.split(|byte| *byte == b' ').any(number) {
         return None;
     }
-    Some(match Numbers(value).fill(&mut [0; 9]) {
-        Ok(count) => format!("{}: expected at least {FEWEST_NUMBERS} numbers, found {count}", shown(name)),
-        Err(reason) => format!("{}: {reason}", shown(name)),
+    Some(match Numbers(value).fill(&mut [0; MOST_NUMBERS]) {
+        Ok(count) => format!("{name}: expected at least {FEWEST_NUMBERS} numbers, found {count}"),
+        Err(reason) => format!("{name}: {reason}"),
     })
 }
 
-/// The name of an operation at the start of a text, and the text after `: `.
-#[inline]
+/// The name of an operation at the start of a text, filled up with spaces, and the text after `: `.
+#[inline(always)]
 fn name_and_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = text.strip_prefix(b"\t")?;
     // Nearly every name has its colon at the same place, and no other byte of note before it.
@@ -143,9 +158,10 @@ fn name_and_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
         Some(start @ [.., b':']) if start.iter().filter(ends_name).count() == 1 => NAME_WIDTH,
         _ => line.iter().position(|byte| ends_name(&byte))?,
     };
-    let name = line.get(..colon)?.trim_ascii_start();
-    let value = line.get(colon..)?.strip_prefix(b": ")?;
-    (!name.is_empty()).then_some((name, value))
+    let (name, value) = line.split_at_checked(colon)?;
+    // A name is there, whatever fills up the space before it.
+    name.last().filter(|last| **last != b' ')?;
+    Some((name, value.strip_prefix(b": ")?))
 }
 
 fn ends_name(byte: &&u8) -> bool {

@@ -2,12 +2,13 @@
 //!
 //! [`peer`] is nfsiostat's report (nfs-utils) to the last digit: the same texts give the same bytes.
 //! [`activity`] is that report made right: over the true time, over every connection, never negative;
-//! [`table`], [`json`] and [`csv`] write it down.
+//! [`selection`] picks and orders, [`table`], [`json`] and [`csv`] write it down.
 
 pub mod activity;
 pub mod csv;
 pub mod json;
 pub mod peer;
+pub mod selection;
 pub mod table;
 
 /// What to show of each mount; the choices are nfsiostat's.

@@ -17,7 +17,7 @@ use crate::model::Moment;
 use crate::mountstats::{Parsed, Problem, unescape};
 use crate::names::printable;
 use crate::nfsiostat::activity::{self, Activity, Earlier};
-use crate::nfsiostat::{View, csv, json, peer, table};
+use crate::nfsiostat::{View, csv, json, peer, selection, table};
 use crate::sampler::join::{Seen, join};
 use crate::source::{Namespace, Roots, Source, read_text};
 use crate::{mountinfo, mountstats};
@@ -256,10 +256,10 @@ impl<W: Write> Printer<'_, W> {
         if is_first {
             self.check_mounts(&activities)?;
         }
-        activity::keep_wanted(&mut activities, &self.mounts);
-        activity::mark_same(&mut activities, &report.seen);
+        selection::keep_wanted(&mut activities, &self.mounts);
+        selection::mark_same(&mut activities, &report.seen);
         if self.args.sort {
-            activity::sort_by_requests(&mut activities);
+            selection::sort_by_requests(&mut activities);
         }
         activities.truncate(self.args.list.unwrap_or(usize::MAX));
 
@@ -286,7 +286,7 @@ impl<W: Write> Printer<'_, W> {
     /// A mount point that is not there is a slip of the pen, unless there was time to unmount it.
     fn check_mounts(&self, activities: &[Activity<'_>]) -> anyhow::Result<()> {
         for path in &self.mounts {
-            if !activities.iter().any(|activity| activity::is_at(activity.mount, path)) {
+            if !activities.iter().any(|activity| selection::is_at(activity.mount, path)) {
                 bail!(
                     "no NFS file system is mounted at {}; efsmon mounts lists those that are",
                     printable(path)

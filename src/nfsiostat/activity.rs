@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::cleaned;
 use crate::efs::{Answer, Lookups, MountName, identify};
 use crate::model::FileSystemId;
-use crate::mountinfo::DeviceNumber;
-use crate::mountstats::{OpCounters, Operation, Parsed, Record, Statistics, unescape};
-use crate::sampler::join::Seen;
+use crate::mountstats::{OpCounters, Operation, Operations, Parsed, Record, Statistics};
 use crate::traffic::Kind;
 
 /// Seconds by which an age may seem to lag: the kernel prints whole ones.
@@ -105,7 +102,7 @@ fn between<'a>(
 ) -> Activity<'a> {
     let elapsed = earlier.and_then(|earlier| earlier.elapsed_seconds);
     let age = now.age_seconds as f64;
-    let operations: Vec<_> = now.operations.iter().collect();
+    let operations = last_of_each(&now.operations);
     let difference = before.and_then(|before| {
         let grown = now.age_seconds.checked_sub(before.age_seconds)? as f64;
         let same = elapsed.is_none_or(|elapsed| grown + AGE_SLACK_SECONDS >= elapsed);
@@ -113,7 +110,7 @@ fn between<'a>(
         same.then_some(())?;
         Some((
             seconds,
-            operations_since(&operations, &before.operations.iter().collect::<Vec<_>>())?,
+            operations_since(&operations, &last_of_each(&before.operations))?,
             counts_since(&now.events, &before.events)?,
             counts_since(&now.bytes, &before.bytes)?,
         ))
@@ -172,6 +169,15 @@ impl<'a> Before<'a> {
         *seen += 1;
         self.mounts.get(&key(record))?.get(index).copied()
     }
+}
+
+/// Of two lines of one operation the last counts, as nfsiostat has it; no kernel is known to print two.
+fn last_of_each<'a>(operations: &Operations<'a>) -> Vec<Operation<'a>> {
+    let all: Vec<_> = operations.iter().collect();
+    let is_last = |(index, operation): &(usize, &Operation<'_>)| {
+        !all.iter().skip(index + 1).any(|later| later.name == operation.name)
+    };
+    all.iter().enumerate().filter(is_last).map(|(_, operation)| *operation).collect()
 }
 
 /// `None` when a counter fell: then it is another mount's.
@@ -283,40 +289,4 @@ fn file_system_id(mount: &Record<'_>, now: &Statistics<'_>, lookups: Lookups<'_>
         Answer::Efs(identity) => Some(identity.file_system),
         _ => None,
     }
-}
-
-/// Marks every mount whose superblock an earlier one shows already, as far as mountinfo told which is which.
-pub fn mark_same<'a>(activities: &mut [Activity<'a>], seen: &Seen<'a>) {
-    let mut first: HashMap<DeviceNumber, &'a [u8]> = HashMap::new();
-    let numbers: HashMap<usize, DeviceNumber> = seen
-        .superblocks
-        .iter()
-        .flat_map(|superblock| superblock.records.iter().map(|record| (record.line, superblock.number)))
-        .collect();
-    for activity in activities {
-        let Some(number) = numbers.get(&activity.mount.line) else { continue };
-        match first.get(number) {
-            Some(mount_point) => activity.same_as = Some(mount_point),
-            None => drop(first.insert(*number, activity.mount.mount_point)),
-        }
-    }
-}
-
-/// Keeps the mounts at the `wanted` mount points (escaped as the kernel prints them, or not); all if none is
-/// named.
-pub fn keep_wanted(activities: &mut Vec<Activity<'_>>, wanted: &[Vec<u8>]) {
-    if !wanted.is_empty() {
-        activities.retain(|activity| wanted.iter().any(|wanted| is_at(activity.mount, wanted)));
-    }
-}
-
-/// Whether a mount is at a path, by its text alone.
-pub fn is_at(mount: &Record<'_>, path: &[u8]) -> bool {
-    let path = cleaned(path);
-    path == mount.mount_point || path == *unescape(mount.mount_point)
-}
-
-/// Busiest first.
-pub fn sort_by_requests(activities: &mut [Activity<'_>]) {
-    activities.sort_by(|a, b| b.requests_per_second().total_cmp(&a.requests_per_second()));
 }

@@ -143,7 +143,7 @@ impl Report<'_> {
         let Some(now) = operation(self.mount.statistics, name) else { return Ok(()) };
         let before = self.before.and_then(|before| operation(before, name));
         let [requests, transmissions, sent, received, queue, rtt, execute] =
-            self.difference(|statistics| operation(statistics, name).map(|counters| numbers(&counters)));
+            less(numbers(now), before.map(numbers));
         let errors = match (now.errors, before) {
             (Some(now), None) => Some(i128::from(now)),
             (Some(now), Some(before)) => before.errors.map(|before| i128::from(now) - i128::from(before)),
@@ -228,10 +228,13 @@ impl Report<'_> {
     /// Now minus before, without a look at whether that makes sense; what was not there before counts whole.
     fn difference<const N: usize>(&self, numbers: impl Fn(&Statistics<'_>) -> Option<[u64; N]>) -> [i128; N] {
         let now = numbers(self.mount.statistics).unwrap_or([0; N]);
-        let before = self.before.and_then(numbers).unwrap_or([0; N]);
-        let mut before = before.into_iter();
-        now.map(|now| i128::from(now) - i128::from(before.next().unwrap_or(0)))
+        less(now, self.before.and_then(numbers))
     }
+}
+
+fn less<const N: usize>(now: [u64; N], before: Option<[u64; N]>) -> [i128; N] {
+    let mut before = before.unwrap_or([0; N]).into_iter();
+    now.map(|now| i128::from(now) - i128::from(before.next().unwrap_or(0)))
 }
 
 fn write_pages(out: &mut impl Write, function: &str, verb: &str, calls: i128, pages: i128) -> io::Result<()> {
@@ -249,7 +252,7 @@ fn operation(statistics: &Statistics<'_>, name: &str) -> Option<OpCounters> {
 }
 
 /// Times as the kernel prints them: one below zero as 2^64 less its size.
-fn numbers(counters: &OpCounters) -> [u64; 7] {
+fn numbers(counters: OpCounters) -> [u64; 7] {
     [
         counters.requests,
         counters.transmissions,

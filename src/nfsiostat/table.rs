@@ -97,26 +97,20 @@ fn write_row(out: &mut impl Write, label: &str, counters: &OpCounters, seconds: 
     let kib = (u128::from(counters.bytes_sent) + u128::from(counters.bytes_received)) as f64 / 1024.0;
     let mean = |total: f64| (requests > 0 && total >= 0.0).then(|| total / requests as f64);
     let cell = |value: Option<f64>, digits| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
-    let with_share = |count: u64| match count {
-        0 => "0".to_owned(),
-        count => match mean(count as f64 * 100.0) {
-            Some(percent) => format!("{count} ({percent:.1}%)"),
-            None => count.to_string(),
-        },
+    let mean_ms = |sum_ms: i64| cell(mean(sum_ms as f64), 2);
+    let with_share = |count: u64| match (count, mean(count as f64 * 100.0)) {
+        (0, _) => "0".to_owned(),
+        (count, Some(percent)) => format!("{count} ({percent:.1}%)"),
+        (count, None) => count.to_string(),
     };
-    write!(
-        out,
-        "{:<12}{:>9.1}{:>9.2}",
-        format!("  {label}"),
-        requests as f64 / seconds,
-        kib / 1024.0 / seconds
-    )?;
-    write!(out, "{:>9}{:>9}", cell(mean(kib), 1), cell(mean(counters.rtt_ms as f64), 2))?;
-    write!(out, "{:>9}", cell(mean(counters.execute_ms as f64), 2))?;
-    write!(out, "{:>10}", cell(mean(counters.queue_ms as f64), 2))?;
+    let label = format!("  {label}");
+    let (rate, throughput) = (requests as f64 / seconds, kib / 1024.0 / seconds);
+    write!(out, "{label:<12} {rate:>8.1} {throughput:>8.2} {:>8}", cell(mean(kib), 1))?;
+    write!(out, " {:>8} {:>8}", mean_ms(counters.rtt_ms), mean_ms(counters.execute_ms))?;
     // Before Linux 4.19 a request that was never sent is missing from the transmissions.
-    write!(out, "{:>13}", with_share(counters.transmissions.saturating_sub(requests)))?;
-    writeln!(out, "{:>13}", counters.errors.map_or("-".to_owned(), with_share))
+    let retransmissions = with_share(counters.transmissions.saturating_sub(requests));
+    let errors = counters.errors.map_or("-".to_owned(), with_share);
+    writeln!(out, " {:>9} {retransmissions:>12} {errors:>12}", mean_ms(counters.queue_ms))
 }
 
 fn write_attribute_cache(out: &mut impl Write, activity: &Activity<'_>) -> io::Result<()> {

@@ -433,3 +433,15 @@ fn arguments_that_do_not_go_together_end_with_2() {
         assert!(err.contains(message), "{arguments:?}: {err}");
     }
 }
+
+#[test]
+fn of_two_lines_of_one_operation_the_last_counts() {
+    let lines = |first: u64, last: u64| {
+        [first, last].map(|requests| format!("READ: {requests} {requests} 0 0 0 0 0 0 0"))
+    };
+    let at = |age, [first, last]: [String; 2]| record(EFS, "/mnt/efs", age, &[], &[&first, &last]);
+    with_activities(&at(100, lines(1, 50)), &at(110, lines(2, 80)), Some(10.0), |activities| {
+        assert_eq!(activities[0].operations.len(), 1);
+        assert_eq!(activities[0].total(Kind::Read).requests, 30);
+    });
+}

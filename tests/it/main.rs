@@ -16,3 +16,4 @@
 mod config;
 mod house;
 mod mountstats;
+mod superblocks;

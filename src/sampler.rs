@@ -6,12 +6,11 @@
 //!   grew by at least the elapsed time (less 2 s: the kernel prints whole seconds) and no counter that fell.
 //!   Otherwise the old one is gone and this is another: minors are used again.
 //! - **Born** since the last complete reading: that reading did not hold it and its age is not more than
-//!   the time since. Its whole counters are one interval that begins at its birth.
+//!   the time since, nor than the time since another one with its number was counted. Its whole counters are
+//!   one interval that begins at its birth.
 //! - **First seen** otherwise: its counters are where counting starts.
-//! - **Absent** from a reading: it is remembered for 6 readings. If it comes back as the same, the absence is
-//!   one interval.
-//!
-//! Elapsed time is CLOCK_MONOTONIC, which stands still in suspend as the kernel's age does.
+//! - **Absent** from a reading, or shown without some of its operations: it is remembered for 6 readings. If
+//!   it comes back as the same, the absence is one interval.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -82,16 +81,28 @@ impl Sampler {
         for superblock in &seen.superblocks {
             let counters = Counters::of(superblock.statistics, &mut self.names);
             let age = Duration::from_secs(superblock.statistics.age_seconds);
-            let known = earlier.remove(&superblock.number);
+            let known = match earlier.remove(&superblock.number) {
+                Some(known)
+                    if known.is(superblock, age, moment) && counters.lack_lines_of(&known.counters) =>
+                {
+                    earlier.insert(superblock.number, known);
+                    continue;
+                }
+                known => known,
+            };
+            let counted = known.as_ref().map_or(Duration::ZERO, |known| known.since.monotonic);
             let start = known
                 .filter(|known| known.is(superblock, age, moment))
                 .and_then(|known| Some((counters.since(&known.counters, &self.names, by_operation)?, known)))
                 .or_else(|| {
-                    let born = Known::born(superblock, age, moment, self.complete?)?;
+                    let earliest = self.complete?.monotonic.max(counted);
+                    let born = Known::born(superblock, age, moment, earliest, counters.at_birth())?;
                     Some((counters.since(&born.counters, &self.names, by_operation)?, born))
                 });
             let next = match start {
-                Some((_, known)) if held.contains(&superblock.number) => Known { missed: 0, ..known },
+                Some((_, known)) if held.contains(&superblock.number) => {
+                    Known { missed: 0, ..known.shown_by(superblock) }
+                }
                 Some((traffic, known)) => {
                     let elapsed = moment.monotonic.saturating_sub(known.since.monotonic);
                     intervals.push(Interval { number: superblock.number, end: moment, elapsed, traffic });
@@ -103,7 +114,7 @@ impl Sampler {
         }
         for (number, known) in earlier {
             let missed = known.missed + 1;
-            if missed <= ABSENT_READINGS && !self.known.contains_key(&number) {
+            if missed <= ABSENT_READINGS {
                 self.known.insert(number, Known { missed, ..known });
             }
         }
@@ -124,6 +135,13 @@ impl Sampler {
     }
 }
 
+/// Whether a superblock of age `now` can be the one that was of age `before`, `elapsed` ago (CLOCK_MONOTONIC,
+/// which stands still in suspend as the kernel's age does). A recording may be replayed faster than it was
+/// recorded, so one that aged faster can be.
+pub fn can_be_the_same(before: Duration, elapsed: Duration, now: Duration) -> bool {
+    now.saturating_add(AGE_SLACK) >= before.saturating_add(elapsed)
+}
+
 impl Known {
     fn first_seen(superblock: &Superblock<'_>, age: Duration, moment: Moment, counters: Counters) -> Known {
         let fs_type = String::from_utf8_lossy(superblock.fs_type()).into_owned();
@@ -131,18 +149,23 @@ impl Known {
         Known { fs_type, devices, since: moment, age, counters, missed: 0 }
     }
 
-    /// The superblock at its birth, when that was after the complete reading that did not hold it.
-    fn born(superblock: &Superblock<'_>, age: Duration, moment: Moment, complete: Moment) -> Option<Known> {
+    /// The superblock at its birth, when that was not before `earliest` (CLOCK_MONOTONIC).
+    fn born(
+        superblock: &Superblock<'_>,
+        age: Duration,
+        moment: Moment,
+        earliest: Duration,
+        counters: Counters,
+    ) -> Option<Known> {
         let since =
             Moment { wall: moment.wall.saturating_sub(age), monotonic: moment.monotonic.saturating_sub(age) };
-        (since.monotonic >= complete.monotonic)
-            .then(|| Known::first_seen(superblock, Duration::ZERO, since, Counters::default()))
+        (since.monotonic >= earliest).then(|| Known::first_seen(superblock, Duration::ZERO, since, counters))
     }
 
     /// Whether `superblock` is this one, as far as its names and its age tell.
     fn is(&self, superblock: &Superblock<'_>, age: Duration, moment: Moment) -> bool {
         let elapsed = moment.monotonic.saturating_sub(self.since.monotonic);
-        age + AGE_SLACK >= self.age + elapsed
+        can_be_the_same(self.age, elapsed, age)
             && self.fs_type.as_bytes() == superblock.fs_type()
             && superblock.devices().any(|device| self.devices.iter().any(|known| *known == device))
     }

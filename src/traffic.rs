@@ -159,7 +159,8 @@ impl Traffic {
             *mine = mine.saturating_add(*theirs);
         }
         for (name, requests) in other.by_operation {
-            *self.by_operation.entry(name).or_default() += requests;
+            let sum = self.by_operation.entry(name).or_default();
+            *sum = sum.saturating_add(requests);
         }
     }
 

@@ -27,9 +27,10 @@ impl Names {
         {
             return *operation;
         }
-        let known = self.names.iter().position(|known| known.as_bytes() == name);
+        let name = String::from_utf8_lossy(name);
+        let known = self.names.iter().position(|known| *known == name);
         let operation = known.unwrap_or_else(|| {
-            self.names.push(String::from_utf8_lossy(name).into_owned());
+            self.names.push(name.into_owned());
             self.names.len() - 1
         });
         let operation = u16::try_from(operation).unwrap_or(u16::MAX);
@@ -50,6 +51,9 @@ pub struct Counters {
     payload_read: u64,
     payload_written: u64,
     operations: Vec<(u16, OpCounters)>,
+    /// How many operations the kernel printed, those that were never used too. It prints all that it knows,
+    /// so this never changes; where it does, the text was damaged.
+    lines: usize,
 }
 
 const ZERO: OpCounters = OpCounters {
@@ -76,11 +80,26 @@ impl Counters {
             operations: operations.collect(),
             payload_read: statistics.bytes.get(4).copied().unwrap_or(0),
             payload_written: statistics.bytes.get(5).copied().unwrap_or(0),
+            lines: statistics.operations.len(),
         }
     }
 
-    /// What happened since `earlier`; `None` when a counter fell: then it is not the same superblock.
+    /// What the superblock of these counters had counted when it was made: nothing.
+    pub fn at_birth(&self) -> Counters {
+        Counters { lines: self.lines, ..Counters::default() }
+    }
+
+    /// Whether operations are missing that `earlier` was taken with: what they count is not known.
+    pub fn lack_lines_of(&self, earlier: &Counters) -> bool {
+        self.lines < earlier.lines
+    }
+
+    /// What happened since `earlier`; `None` when a counter fell: then it is not the same superblock. Nor is
+    /// there a difference when `earlier` was taken without some of the operations.
     pub fn since(&self, earlier: &Counters, names: &Names, by_operation: bool) -> Option<Traffic> {
+        if self.lines != earlier.lines {
+            return None;
+        }
         let mut traffic = Traffic {
             payload_read: self.payload_read.checked_sub(earlier.payload_read)?,
             payload_written: self.payload_written.checked_sub(earlier.payload_written)?,
@@ -109,7 +128,8 @@ impl Counters {
                 sum.add(&calls);
             }
             if by_operation && calls.requests > 0 {
-                *traffic.by_operation.entry(name.to_owned()).or_default() += calls.requests;
+                let sum = traffic.by_operation.entry(name.to_owned()).or_default();
+                *sum = sum.saturating_add(calls.requests);
             }
         }
         (found == earlier.operations.len()).then_some(traffic)
@@ -144,6 +164,7 @@ fn difference(now: &OpCounters, before: &OpCounters) -> Option<Calls> {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     payload: (u64, u64),
+    lines: usize,
     operations: Vec<Row>,
 }
 
@@ -158,6 +179,7 @@ impl From<Counters> for Stored {
         };
         Stored {
             payload: (counters.payload_read, counters.payload_written),
+            lines: counters.lines,
             operations: counters.operations.into_iter().map(row).collect(),
         }
     }
@@ -184,6 +206,7 @@ impl From<Stored> for Counters {
         Counters {
             payload_read: stored.payload.0,
             payload_written: stored.payload.1,
+            lines: stored.lines,
             operations: stored.operations.into_iter().map(counters).collect(),
         }
     }

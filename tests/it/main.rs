@@ -25,3 +25,4 @@ mod mountstats;
 mod parity;
 mod readme;
 mod stat;
+mod superblocks;

@@ -415,10 +415,13 @@ async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
     }
 }
 
-/// From `wall` to the next multiple of `interval`.
+/// From `wall` to the next multiple of `interval`. One that is almost reached is this reading's own: a timer may
+/// be a little early by the clock.
 fn until_multiple(wall: Duration, interval: Duration) -> Duration {
     let (wall, interval) = (wall.as_nanos(), interval.as_nanos().max(1));
-    Duration::from_nanos((interval - wall % interval) as u64)
+    let left = interval - wall % interval;
+    let left = if left < interval / 10 { left + interval } else { left };
+    Duration::from_nanos(left as u64)
 }
 
 /// Readings that should have been between two that are `elapsed` apart.

@@ -82,7 +82,7 @@ pub enum SpoolError {
     Disk(#[from] io::Error),
     #[error(
         "no room for a minute of {needed} bytes, and no older data left to delete ({reason}); make room in the state \
-         directory or raise spool.max_bytes"
+         directory or raise spool.max_mib"
     )]
     Full { needed: u64, reason: String },
 }

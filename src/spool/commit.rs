@@ -56,7 +56,7 @@ impl<D: Disk> Spool<D> {
         while self.bytes() + needed > self.limits.max_bytes {
             let excess = self.bytes() + needed - self.limits.max_bytes;
             if !self.delete_oldest(excess)? {
-                let reason = format!("spool.max_bytes is {}", self.limits.max_bytes);
+                let reason = format!("spool.max_mib is {}", self.limits.max_bytes >> 20);
                 return Err(SpoolError::Full { needed, reason });
             }
         }

@@ -1,3 +1,4 @@
 //! The integration tests: one binary, so that they link once.
 
+mod mountinfo;
 mod mountstats;

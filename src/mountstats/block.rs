@@ -99,7 +99,11 @@ impl<'a> Block<'a> {
                 let age = numbers::<1>(1, "age", value, unknown)?.first().copied().unwrap_or_default();
                 once(&mut self.age_seconds, "age", age)?;
             }
-            b"\timpl_id" => once(&mut self.impl_id, "impl_id", lines.whole_impl_id(value))?,
+            // Only where the kernel prints it does the server's text reach over line ends.
+            b"\timpl_id" if self.caps.is_none() && self.events.is_none() && self.impl_id.is_none() => {
+                self.impl_id = Some(lines.whole_impl_id(value));
+            }
+            b"\timpl_id" => return Err("`impl_id` comes twice or too late".to_owned()),
             b"\tcaps" => once(&mut self.caps, "caps", value)?,
             b"\tnfsv4" => once(&mut self.nfsv4, "nfsv4", value)?,
             b"\tsec" => once(&mut self.sec, "sec", value)?,

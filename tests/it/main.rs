@@ -21,6 +21,7 @@ mod fake_limits;
 mod host;
 mod house;
 mod ministack;
+mod mountinfo;
 mod mountstats;
 mod parity;
 mod readme;

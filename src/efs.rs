@@ -59,6 +59,9 @@ pub struct Lookups<'a> {
     pub helper: &'a [HelperMount],
 }
 
+/// The port of an NFS server that names no other.
+const NFS_PORT: u16 = 2049;
+
 /// Domains that EFS mount targets' names end with, one for each partition of AWS (botocore,
 /// `endpoints.json`, `dnsSuffix`).
 const SUFFIXES: [&str; 7] = [
@@ -73,9 +76,8 @@ const SUFFIXES: [&str; 7] = [
 
 /// Says what a mount is.
 pub fn identify(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
-    let mount_point = text(mount.mount_point);
-    if let Some(configured) = lookups.configured.iter().find(|entry| entry.mount_point == mount_point) {
-        return Answer::Efs(configured.identity.clone());
+    if let Some(identity) = configured(mount, lookups) {
+        return Answer::Efs(identity.clone());
     }
     let device = text(mount.device);
     let Some(host) = host(&device) else {
@@ -84,33 +86,61 @@ pub fn identify(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
     if let Some(identity) = from_dns_name(host) {
         return Answer::Efs(identity);
     }
-    if host != "127.0.0.1" && host != "::1" {
+    if !is_this_host(host) {
         return Answer::NotEfs("its server is not an EFS name; name the file system in [[mounts]] if it is");
     }
-    let Some(port) = port(mount.options) else {
-        return Answer::NotEfs("a server on this host, without a mount helper's port");
-    };
-    match state::find(lookups.helper, &mount_point, port) {
-        state::Found::One(helper) if helper.is_s3_files => Answer::S3Files,
-        state::Found::One(helper) => Answer::Efs(helper.identity.clone()),
+    let port = port(mount.options);
+    match state::find(lookups.helper, &text(mount.mount_point), port.unwrap_or(NFS_PORT)) {
+        state::Found::One(helper) => match helper.is_s3_files {
+            Some(true) => Answer::S3Files,
+            // EFS speaks NFS 4.0 and 4.1, S3 Files 4.2 (amazon-efs-utils, README).
+            None if option(mount.options, "vers") == Some("4.2") => {
+                Answer::Pending("its state file cannot be read, so it may be a mount of S3 Files")
+            }
+            _ => Answer::Efs(helper.identity.clone()),
+        },
+        _ if port.is_none() => Answer::NotEfs("a server on this host, without a mount helper's port"),
         state::Found::None => Answer::Pending("no state file of amazon-efs-utils for its port"),
         state::Found::Several => Answer::Pending("several state files of amazon-efs-utils for its port"),
     }
+}
+
+/// What the configuration says of a mount.
+fn configured<'a>(mount: MountName<'_>, lookups: Lookups<'a>) -> Option<&'a Identity> {
+    let mount_point = text(mount.mount_point);
+    let entry = lookups.configured.iter().find(|entry| entry.mount_point == mount_point)?;
+    Some(&entry.identity)
+}
+
+/// Whether the server of a mount is on this host: a mount helper's proxy, or a server of its own.
+fn is_local(device: &[u8]) -> bool {
+    host(&text(device)).is_some_and(is_this_host)
+}
+
+fn is_this_host(host: &str) -> bool {
+    matches!(host, "127.0.0.1" | "::1")
 }
 
 /// The file system and region of a mount target's DNS name: `[ZONE.]fs-ID.efs.REGION.SUFFIX` (EFS user
 /// guide, "Mounting on EC2 with a DNS name").
 pub fn from_dns_name(host: &str) -> Option<Identity> {
     let lower = host.trim_end_matches('.').to_ascii_lowercase();
-    let (id, rest) = match lower.starts_with("fs-") {
-        true => lower.split_once('.')?,
-        false => lower.split_once('.')?.1.split_once('.')?,
+    let name = match lower.split_once('.')? {
+        (id, _) if id.starts_with("fs-") => &lower,
+        (zone, name) if is_label(zone) => name,
+        _ => return None,
     };
+    let (id, rest) = name.split_once('.')?;
     let (region, suffix) = rest.strip_prefix("efs.")?.split_once('.')?;
-    if !SUFFIXES.contains(&suffix) {
+    if !is_label(region) || !SUFFIXES.contains(&suffix) {
         return None;
     }
     Some(Identity { file_system: id.parse().ok()?, access_point: None, region: Some(region.to_owned()) })
+}
+
+/// Whether a text can stand between two dots of such a name.
+fn is_label(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 /// The server part of a device: before `:/`, brackets of an IPv6 address taken off.
@@ -120,10 +150,16 @@ fn host(device: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// The kernel prints `port=` only when it is not 2049.
+/// The kernel prints `port=` only when it is not [`NFS_PORT`].
 fn port(options: &[u8]) -> Option<u16> {
+    option(options, "port")?.parse().ok()
+}
+
+/// The value of a mount option.
+fn option<'a>(options: &'a [u8], name: &str) -> Option<&'a str> {
     let mut options = options.split(|byte| *byte == b',');
-    options.find_map(|option| std::str::from_utf8(option.strip_prefix(b"port=")?).ok()?.parse().ok())
+    let value = options.find_map(|option| option.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    std::str::from_utf8(value).ok()
 }
 
 fn text(printed: &[u8]) -> String {

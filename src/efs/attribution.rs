@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::{Answer, ConfiguredMount, HelperMount, Lookups, MountName, identify};
+use super::{Answer, ConfiguredMount, HelperMount, Lookups, MountName, configured, identify, is_local, port};
 use crate::model::Moment;
 use crate::mountinfo::DeviceNumber;
+use crate::sampler::can_be_the_same;
 use crate::sampler::join::{Seen, Superblock};
 
-/// How long a mount helper may take to say what it mounted; until then the traffic is kept.
+/// How long a mount helper may take to say what it mounted; until then the traffic is kept. As long a
+/// superblock is remembered that no reading shows.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Slack for the kernel's whole seconds when two ages are compared.
-const AGE_SLACK: Duration = Duration::from_secs(3);
 
 /// What every superblock is.
 #[derive(Debug, Default)]
@@ -22,15 +22,19 @@ pub struct Attribution {
 #[derive(Debug)]
 struct Entry {
     answer: Answer,
-    /// CLOCK_MONOTONIC at its birth, and when it was first seen here.
-    born: Duration,
+    /// CLOCK_MONOTONIC of the first and of the last reading that showed it.
     first_seen: Duration,
-    device: Vec<u8>,
-    mount_point: Vec<u8>,
+    last_seen: Duration,
+    /// In the last reading.
+    age: Duration,
+    port: Option<u16>,
+    /// Device and mount point of each of its mounts, as printed.
+    mounts: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Attribution {
-    /// Takes in a reading. `helper_state` is asked only when there is a superblock without an answer.
+    /// Takes in a reading. `helper_state` is asked only when there is a mount of this host's own server whose
+    /// file system is not known.
     pub fn update(
         &mut self,
         moment: Moment,
@@ -41,12 +45,17 @@ impl Attribution {
         let mut helper: Option<Vec<HelperMount>> = None;
         let mut earlier = std::mem::take(&mut self.known);
         for superblock in &seen.superblocks {
-            let entry = earlier.remove(&superblock.number).filter(|entry| entry.is(superblock, moment));
-            let mut entry = entry.unwrap_or_else(|| Entry::new(superblock, moment));
+            let known = earlier.remove(&superblock.number).filter(|entry| entry.is(superblock, moment));
+            let mut entry = match known {
+                Some(entry) => entry.seen_again(superblock, moment),
+                None => Entry::new(superblock, moment),
+            };
             if matches!(entry.answer, Answer::Pending(_)) {
                 let mut lookups = Lookups { configured, helper: &[] };
                 entry.answer = best_answer(superblock, lookups);
-                if matches!(entry.answer, Answer::Pending(_)) {
+                let local =
+                    superblock.records.iter().any(|record| is_local(record.device.unwrap_or_default()));
+                if local && !matches!(entry.answer, Answer::Efs(_)) {
                     lookups.helper = helper.get_or_insert_with(&mut helper_state);
                     entry.answer = best_answer(superblock, lookups);
                 }
@@ -54,9 +63,7 @@ impl Attribution {
             self.known.insert(superblock.number, entry);
         }
         // A superblock that this reading lacks may be back in the next.
-        earlier.retain(|number, entry| {
-            !self.known.contains_key(number) && moment.monotonic.saturating_sub(entry.first_seen) < PATIENCE
-        });
+        earlier.retain(|_, entry| moment.monotonic.saturating_sub(entry.last_seen) < PATIENCE);
         self.known.extend(earlier);
     }
 
@@ -65,39 +72,57 @@ impl Attribution {
         self.known.get(&number).map(|entry| &entry.answer)
     }
 
-    /// Those whose traffic waits for an answer.
+    /// Those of the reading at `now` whose traffic waits for an answer.
     pub fn held(&self, now: Moment) -> HashSet<DeviceNumber> {
-        self.pending().filter(|(_, entry)| !entry.is_overdue(now)).map(|(number, _)| *number).collect()
+        self.pending(now).filter(|(_, entry)| !entry.is_overdue(now)).map(|(number, _)| *number).collect()
     }
 
-    /// How many have waited for an answer too long.
+    /// How many of the reading at `now` have waited for an answer too long.
     pub fn unidentified(&self, now: Moment) -> u64 {
-        self.pending().filter(|(_, entry)| entry.is_overdue(now)).count() as u64
+        self.pending(now).filter(|(_, entry)| entry.is_overdue(now)).count() as u64
     }
 
-    fn pending(&self) -> impl Iterator<Item = (&DeviceNumber, &Entry)> {
-        self.known.iter().filter(|(_, entry)| matches!(entry.answer, Answer::Pending(_)))
+    fn pending(&self, now: Moment) -> impl Iterator<Item = (&DeviceNumber, &Entry)> {
+        self.known.iter().filter(move |(_, entry)| {
+            entry.last_seen == now.monotonic && matches!(entry.answer, Answer::Pending(_))
+        })
     }
 }
 
 impl Entry {
     fn new(superblock: &Superblock<'_>, moment: Moment) -> Entry {
-        let record = superblock.records.first();
         Entry {
             answer: Answer::Pending("new"),
-            born: birth(superblock, moment),
             first_seen: moment.monotonic,
-            device: record.and_then(|record| record.device).unwrap_or_default().to_owned(),
-            mount_point: record.map(|record| record.mount_point).unwrap_or_default().to_owned(),
+            last_seen: moment.monotonic,
+            age: age(superblock),
+            port: port(superblock.statistics.options),
+            mounts: mounts(superblock).map(owned).collect(),
         }
     }
 
-    /// Whether `superblock` is the one of this entry, and not a later one with the same number.
+    /// Whether `superblock` is the one of this entry, and not a later one with the same number. Mounts by a
+    /// mount helper differ in nothing but their port.
     fn is(&self, superblock: &Superblock<'_>, moment: Moment) -> bool {
-        birth(superblock, moment).abs_diff(self.born) <= AGE_SLACK
-            && superblock.records.iter().any(|record| {
-                record.mount_point == self.mount_point && record.device.unwrap_or_default() == self.device
-            })
+        let elapsed = moment.monotonic.saturating_sub(self.last_seen);
+        can_be_the_same(self.age, elapsed, age(superblock))
+            && self.port == port(superblock.statistics.options)
+            && mounts(superblock).any(|(device, _)| self.mounts.iter().any(|(known, _)| known == device))
+    }
+
+    fn seen_again(mut self, superblock: &Superblock<'_>, moment: Moment) -> Entry {
+        self.last_seen = moment.monotonic;
+        self.age = age(superblock);
+        let known =
+            self.mounts.iter().map(|(device, mount_point)| (device.as_slice(), mount_point.as_slice()));
+        if !mounts(superblock).eq(known) {
+            self.mounts = mounts(superblock).map(owned).collect();
+            // Another place may be one that the configuration names.
+            if let Answer::NotEfs(_) = self.answer {
+                self.answer = Answer::Pending("mounted elsewhere");
+            }
+        }
+        self
     }
 
     fn is_overdue(&self, now: Moment) -> bool {
@@ -105,22 +130,35 @@ impl Entry {
     }
 }
 
-fn birth(superblock: &Superblock<'_>, moment: Moment) -> Duration {
-    moment.monotonic.saturating_sub(Duration::from_secs(superblock.statistics.age_seconds))
+fn age(superblock: &Superblock<'_>) -> Duration {
+    Duration::from_secs(superblock.statistics.age_seconds)
 }
 
-/// A superblock may be mounted at several places: the first that says which file system it is.
+/// Device and mount point of each of its mounts, as printed.
+fn mounts<'a>(superblock: &'a Superblock<'_>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+    superblock.records.iter().map(|record| (record.device.unwrap_or_default(), record.mount_point))
+}
+
+fn owned((device, mount_point): (&[u8], &[u8])) -> (Vec<u8>, Vec<u8>) {
+    (device.to_owned(), mount_point.to_owned())
+}
+
+/// A superblock may be mounted at several places: the first that says which file system it is, but what the
+/// configuration says of any of them before that.
 fn best_answer(superblock: &Superblock<'_>, lookups: Lookups<'_>) -> Answer {
-    let answers = superblock.records.iter().map(|record| {
+    let names = || {
         let options = superblock.statistics.options;
-        let device = record.device.unwrap_or_default();
-        identify(MountName { device, mount_point: record.mount_point, options }, lookups)
-    });
+        mounts(superblock).map(move |(device, mount_point)| MountName { device, mount_point, options })
+    };
+    if let Some(identity) = names().find_map(|name| configured(name, lookups)) {
+        return Answer::Efs(identity.clone());
+    }
     let rank = |answer: &Answer| match answer {
         Answer::Efs(_) => 0,
         Answer::S3Files => 1,
         Answer::Pending(_) => 2,
         Answer::NotEfs(_) => 3,
     };
+    let answers = names().map(|name| identify(name, lookups));
     answers.min_by_key(rank).unwrap_or(Answer::NotEfs("it has no mount"))
 }

@@ -53,7 +53,9 @@ impl Outage {
         *last = Some(now);
         let remedy = match self.reason {
             Reason::Refused(refusal) => refusal.remedy(),
-            Reason::AllInvalid => Some("check the setting namespace; CloudWatch finds fault with every datum"),
+            Reason::AllInvalid => {
+                Some("check the setting namespace; CloudWatch finds fault with every datum")
+            }
             Reason::Unknown => None,
         };
         tracing::warn!(reason = message, remedy, "publishing stopped; keeping data in the spool");

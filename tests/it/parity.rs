@@ -88,7 +88,7 @@ fn recorded() -> Vec<PathBuf> {
     let mut runs = Vec::new();
     for scenario in fs::read_dir(fixtures().join("captures")).unwrap() {
         for run in fs::read_dir(scenario.unwrap().path()).unwrap() {
-            runs.push(run.unwrap().path());
+            runs.extend(Some(run.unwrap().path()).filter(|run| run.is_dir()));
         }
     }
     runs.sort();

@@ -130,8 +130,9 @@ fn device_lines_are_split_at_single_spaces_only() {
         device /etc/auto.efs mounted on /efs with fstype autofs\n";
     let parsed = parse(text);
     assert_eq!(parsed.problems, []);
+    type DeviceLine<'a> = (usize, Option<&'a [u8]>, &'a [u8], &'a [u8]);
     let found: Vec<_> = parsed.records.iter().map(|r| (r.line, r.device, r.mount_point, r.fs_type)).collect();
-    let expected: [(usize, Option<&[u8]>, &[u8], &[u8]); 5] = [
+    let expected: [DeviceLine<'_>; 5] = [
         (1, Some(b""), b"/", b"tmpfs"),
         (2, None, b"/old", b"rootfs"),
         (3, Some(b"mounted"), b"/mnt/with", b"fuse.x"),

@@ -95,7 +95,7 @@ const fn each(byte: u8) -> u64 {
 fn not_digits(eight: u64) -> u64 {
     // Digits become 0 to 9, others more.
     let values = eight ^ each(b'0');
-    ((values & each(0x7f)) + each(0x80 - 10) | values) & each(0x80)
+    (((values & each(0x7f)) + each(0x80 - 10)) | values) & each(0x80)
 }
 
 /// How many numbers a line holds, and how long it is, when that is quickly seen: numbers of few digits with one space
@@ -108,7 +108,7 @@ pub(super) fn plain_line(text: &[u8]) -> Option<(usize, usize)> {
         let eight = u64::from_le_bytes(*chunk);
         let others = not_digits(eight);
         let other_than_space = eight ^ each(b' ');
-        let not_spaces = ((other_than_space & each(0x7f)) + each(0x7f) | other_than_space) & each(0x80);
+        let not_spaces = (((other_than_space & each(0x7f)) + each(0x7f)) | other_than_space) & each(0x80);
         let ends = others & not_spaces;
         let end = ends.trailing_zeros() as usize / 8;
         let line = (1_u64.checked_shl(8 * (end as u32 + 1)).unwrap_or(0)).wrapping_sub(1);

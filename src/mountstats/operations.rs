@@ -155,7 +155,7 @@ fn name_and_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = text.strip_prefix(b"\t")?;
     // Nearly every name has its colon at the same place, and no other byte of note before it.
     let colon = match line.first_chunk::<{ NAME_WIDTH + 1 }>() {
-        Some(start @ [.., b':']) if start.iter().filter(|byte| ends_name(byte)).count() == 1 => NAME_WIDTH,
+        Some(start @ [.., b':']) if start.iter().filter(ends_name).count() == 1 => NAME_WIDTH,
         _ => line.iter().position(|byte| ends_name(&byte))?,
     };
     let (name, value) = line.split_at_checked(colon)?;

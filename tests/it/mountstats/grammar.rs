@@ -131,8 +131,8 @@ fn device_lines_are_split_at_single_spaces_only() {
     let parsed = parse(text);
     assert_eq!(parsed.problems, []);
     let found: Vec<_> = parsed.records.iter().map(|r| (r.line, r.device, r.mount_point, r.fs_type)).collect();
-    let expected: [(usize, Option<&[u8]>, &[u8], &[u8]); 5] = [
-        (1, Some(b""), b"/", b"tmpfs"),
+    let expected = [
+        (1, Some(&b""[..]), &b"/"[..], &b"tmpfs"[..]),
         (2, None, b"/old", b"rootfs"),
         (3, Some(b"mounted"), b"/mnt/with", b"fuse.x"),
         (4, Some(b"a\xa0b"), b"/mnt/\xff\xe2\x80\x83\r\x0b", b"tmpfs"),

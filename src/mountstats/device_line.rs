@@ -35,8 +35,9 @@ impl<'a> DeviceLine<'a> {
         let (mount_point, rest) = split_at_space(rest.strip_prefix(b" mounted on ")?);
         let (fs_type, rest) = split_at_space(rest.strip_prefix(b" with fstype ")?);
         let statistics = rest.strip_prefix(b" statvers=");
-        let complete = statistics.is_some() || !matches!(fs_type, b"nfs" | b"nfs4");
-        let sound = mount_point.starts_with(b"/") && !fs_type.is_empty() && complete;
+        // Every NFS mount has statistics; a shorter type is what the end of the text leaves of one.
+        let complete = statistics.is_some() || !b"nfs4".starts_with(fs_type);
+        let sound = mount_point.starts_with(b"/") && complete;
         sound.then_some(DeviceLine { device, mount_point, fs_type, statistics })
     }
 }

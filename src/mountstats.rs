@@ -8,10 +8,12 @@ use std::borrow::Cow;
 use arrayvec::ArrayVec;
 
 use self::block::Block;
+use self::device_line::DeviceLine;
 use self::lines::Lines;
 pub use self::operations::Operations;
 
 mod block;
+mod device_line;
 mod lines;
 mod numbers;
 mod operations;
@@ -235,51 +237,9 @@ fn stray<'a>(parsed: &mut Parsed<'a>, number: usize, line: &'a [u8], before: Bef
     Before::Problem
 }
 
-/// The first line of a record.
-struct DeviceLine<'a> {
-    device: Option<&'a [u8]>,
-    mount_point: &'a [u8],
-    fs_type: &'a [u8],
-    /// What `statvers=` says; `None` for a mount without statistics.
-    statistics: Option<&'a [u8]>,
-}
-
-impl<'a> DeviceLine<'a> {
-    /// `None` for a line that does not start as one.
-    fn read(line: &'a [u8]) -> Option<Result<Self, String>> {
-        let (device, rest) = match line.strip_prefix(b"device ") {
-            Some(rest) => {
-                let (device, rest) = split_at_space(rest);
-                (Some(device), rest)
-            }
-            None => (None, line.strip_prefix(b"no device")?),
-        };
-        let found = Self::read_mount(device, rest);
-        Some(found.ok_or_else(|| {
-            format!("expected `device .. mounted on /.. with fstype ..`, found {}", shown(line))
-        }))
-    }
-
-    /// The kernel escapes every space of the names, so that a space ends them.
-    fn read_mount(device: Option<&'a [u8]>, rest: &'a [u8]) -> Option<Self> {
-        let (mount_point, rest) = split_at_space(rest.strip_prefix(b" mounted on ")?);
-        let (fs_type, rest) = split_at_space(rest.strip_prefix(b" with fstype ")?);
-        let statistics = rest.strip_prefix(b" statvers=");
-        let nfs = matches!(fs_type, b"nfs" | b"nfs4");
-        let sound = mount_point.starts_with(b"/") && !fs_type.is_empty() && nfs == statistics.is_some();
-        sound.then_some(DeviceLine { device, mount_point, fs_type, statistics })
-    }
-}
-
-/// The text before the first space, and the rest from it on.
-fn split_at_space(text: &[u8]) -> (&[u8], &[u8]) {
-    let at = memchr::memchr(b' ', text).unwrap_or(text.len());
-    text.split_at_checked(at).unwrap_or((text, b""))
-}
-
 /// The start of something found, fit for a message.
 fn shown(found: &[u8]) -> String {
-    const LONGEST: usize = 60;
+    const LONGEST: usize = 160;
     match found.get(..LONGEST) {
         None => format!("`{}`", found.escape_ascii()),
         Some(start) => format!("`{}..`", start.escape_ascii()),

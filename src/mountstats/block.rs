@@ -88,9 +88,10 @@ impl<'a> Block<'a> {
         {
             return Err(fault);
         }
-        let (label, value) = match memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon)) {
-            Some((label, value)) => (label, value.strip_prefix(b":\t").unwrap_or_default()),
-            None => (line, &b""[..]),
+        let colon = memchr::memchr(b':', line).unwrap_or(line.len());
+        let (label, value) = match line.split_at_checked(colon) {
+            Some((label, [b':', b'\t', value @ ..])) => (label, value),
+            _ => (line, &b""[..]),
         };
         let unknown = &mut self.unknown_numbers;
         match label {
@@ -115,16 +116,17 @@ impl<'a> Block<'a> {
                 let fscache = numbers(5, "fsc", value, unknown)?.into_inner().unwrap_or_default();
                 once(&mut self.fscache, "fsc", fscache)?;
             }
-            b"\tRPC iostats version" => {
-                let version = line.strip_prefix(b"\tRPC iostats version: ").unwrap_or_default();
-                let version = version.split(|byte| *byte == b' ').next().unwrap_or_default();
-                once(&mut self.rpc_version, "RPC iostats version", version)?;
-            }
             b"\txprt" => self.transports.push(transport(value, unknown)?),
             b"\tper-op statistics" => {
                 once(&mut self.table, "per-op statistics", lines.position())?;
             }
-            _ => self.unknown_lines += 1,
+            _ => match line.strip_prefix(b"\tRPC iostats version: ") {
+                Some(version) => {
+                    let version = version.split(|byte| *byte == b' ').next().unwrap_or_default();
+                    once(&mut self.rpc_version, "RPC iostats version", version)?;
+                }
+                None => self.unknown_lines += 1,
+            },
         }
         Ok(())
     }

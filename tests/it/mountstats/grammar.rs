@@ -130,10 +130,9 @@ fn device_lines_are_split_at_single_spaces_only() {
         device /etc/auto.efs mounted on /efs with fstype autofs\n";
     let parsed = parse(text);
     assert_eq!(parsed.problems, []);
-    type DeviceLine<'a> = (usize, Option<&'a [u8]>, &'a [u8], &'a [u8]);
     let found: Vec<_> = parsed.records.iter().map(|r| (r.line, r.device, r.mount_point, r.fs_type)).collect();
-    let expected: [DeviceLine<'_>; 5] = [
-        (1, Some(b""), b"/", b"tmpfs"),
+    let expected = [
+        (1, Some(&b""[..]), &b"/"[..], &b"tmpfs"[..]),
         (2, None, b"/old", b"rootfs"),
         (3, Some(b"mounted"), b"/mnt/with", b"fuse.x"),
         (4, Some(b"a\xa0b"), b"/mnt/\xff\xe2\x80\x83\r\x0b", b"tmpfs"),
@@ -153,6 +152,7 @@ fn a_bad_device_line_costs_its_mount_only() {
         "device h :/ mounted on /bad with fstype nfs4 statvers=1.1\n",
         "device h:/ mounted on /bad with fstype nfs4\n",
         "device h:/ mounted on /bad with fstype nfs4 statvers\n",
+        "device h:/ mounted on /bad with fstype nf\n", // the end of a text may leave no more
         "devic\n",
     ] {
         let block = format!("{}{}\n", head(IMPL_ID), rpc(READ));

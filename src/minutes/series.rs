@@ -68,7 +68,8 @@ impl SeriesLimit {
         let accounts = closed.iter().flat_map(|closed| &closed.open.file_systems);
         let totals = accounts.map(|(file_system, account)| (file_system, &account.total));
         for (file_system, traffic) in totals.chain(late.values().flatten()) {
-            *bytes.entry(file_system).or_default() += traffic.read.bytes() / 2 + traffic.write.bytes() / 2;
+            let sum = bytes.entry(file_system).or_default();
+            *sum = sum.saturating_add(traffic.read.bytes()).saturating_add(traffic.write.bytes());
         }
         let settled = |file_system: &FileSystemId, scope: Scope, limit: &SeriesLimit| {
             let key = (scope, file_system.clone());

@@ -171,7 +171,8 @@ fn a_fifo_under_a_files_name_does_not_hold_us() {
         .file("efs/fs-01234567.b.20101", "{}")
         .fifo("efs/fs-01234567.c.20102");
     // Opened both ways, so that opening it does not wait: there is a writer, who says nothing.
-    let silent = File::options().read(true).write(true).open(machine.path("efs/fs-01234567.c.20102")).unwrap();
+    let silent =
+        File::options().read(true).write(true).open(machine.path("efs/fs-01234567.c.20102")).unwrap();
     let files = machine.efs_state();
     let text = |place: usize| files[place].1.as_deref().unwrap_or_default();
     assert_eq!((files.len(), text(0), text(1), text(2)), (3, "", "{}", ""));

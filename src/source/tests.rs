@@ -32,7 +32,7 @@ impl Machine {
     /// A process whose mountinfo is this, and whose mountstats is its name.
     fn process(self, name: &str, mountinfo: &str) -> Machine {
         self.file(&format!("proc/{name}/mountinfo"), mountinfo)
-            .file(&format!("proc/{name}/mountstats"), &format!("device of {name}\n"))
+            .file(&format!("proc/{name}/mountstats"), format!("device of {name}\n"))
     }
 
     fn file(self, path: &str, text: impl AsRef<[u8]>) -> Machine {
@@ -144,7 +144,7 @@ fn half_a_text_is_no_reading() {
     check_text("mountstats", "", "empty");
     check_text("mountstats", "device of self\nde", "cut off within a line");
     check_text("mountinfo", "", "empty");
-    check_text("mountinfo", &NFS[..NFS.len() - 1], "cut off within a line");
+    check_text("mountinfo", NFS.trim_end(), "cut off within a line");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
 
 use std::future::{Future, pending};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use crate::publish::{Failure, Publisher, Request, Sink, Step};
 use crate::source::{Reading, Source};
 use crate::spool::{Disk, Spool};
 
+pub mod dry_run;
 pub mod host;
 pub mod runtime;
 pub mod status;
@@ -57,6 +58,8 @@ pub struct Daemon<'a, C, D: Disk> {
     monitor: Monitor,
     host: Host,
     boot_id: Option<String>,
+    /// Whether counting goes on from an earlier process.
+    goes_on: bool,
     /// What the last commit wrote: where to go back to when one fails.
     committed: Vec<u8>,
     own: OwnFigures,
@@ -72,7 +75,7 @@ pub struct Daemon<'a, C, D: Disk> {
 /// What is wrong at present and has been said.
 #[derive(Default)]
 struct Failing {
-    reading: bool,
+    reading: Option<String>,
     commit: bool,
     status: bool,
     problems: bool,
@@ -90,6 +93,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     ) -> Self {
         let boot_id = source.boot_id();
         let state = counters.as_deref().and_then(|counters| kept_state(counters, boot_id.as_deref()));
+        let goes_on = state.is_some();
         let monitor = Monitor::new(settings.monitor.clone(), state.unwrap_or_default());
         Daemon {
             settings,
@@ -101,6 +105,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             monitor,
             host: Host::Pending,
             boot_id,
+            goes_on,
             committed: counters.unwrap_or_default(),
             own: OwnFigures::default(),
             reported: (0, 0),
@@ -114,7 +119,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
 
     /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for up to 5 s.
     pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut shutdown = pin!(shutdown);
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
         self.tick();
@@ -147,11 +152,25 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.finish(sink, in_flight).await;
     }
 
+    /// What happened since the last run, or in one sample interval when there was none; then sends and ends.
+    pub async fn once(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
+        if !self.goes_on {
+            self.tick();
+            tokio::select! {
+                () = tokio::time::sleep(self.settings.monitor.sample_interval) => {}
+                () = shutdown => {}
+            }
+        }
+        if let Ok(host) = tokio::time::timeout(LAST_DRAIN, finder.find(self.clock)).await {
+            self.host_found(host);
+        }
+        self.finish(sink, None).await;
+    }
+
     /// The last reading, the open minute, and what can be sent of it in a few seconds.
     async fn finish(&mut self, sink: &impl Sink, mut in_flight: Option<InFlight<'_>>) {
         self.read();
-        let mut data = self.monitor.close(&self.own_figures());
-        data.extend(self.monitor.close_early(&self.own_figures()));
+        let data = self.monitor.close_early(&self.own_figures());
         self.commit(data);
         self.publisher.begin_shutdown();
         let drain = async {
@@ -181,7 +200,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     fn tick(&mut self) {
         let now = self.clock.now();
         if let Some(last) = self.last_tick.replace(now) {
-            self.samples.missed += missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
+            self.samples.missed +=
+                missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
         }
         self.read();
         let data = self.monitor.close(&self.own_figures());
@@ -196,14 +216,14 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         match self.source.read(self.clock) {
             Ok(reading) => {
                 self.samples.taken += 1;
-                if std::mem::take(&mut self.failing.reading) {
+                if self.failing.reading.take().is_some() {
                     info!("reading the mounts again");
                 }
                 self.take_in(&reading);
             }
             Err(error) => {
                 self.samples.void += 1;
-                if !std::mem::replace(&mut self.failing.reading, true) {
+                if self.failing.reading.replace(error.to_string()).is_none() {
                     warn!(%error, "this sample is void; the next complete one covers its time");
                 }
             }
@@ -226,7 +246,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
         }
         if !sighting.problems.is_empty() && !std::mem::replace(&mut self.failing.problems, true) {
-            warn!(first = sighting.problems.first(), "a part of mountstats cannot be read; the other mounts go on");
+            warn!(
+                first = sighting.problems.first(),
+                "a part of mountstats cannot be read; the other mounts go on"
+            );
         }
         self.failing.problems = !sighting.problems.is_empty();
         if sighting.superblocks == 0 && self.samples.taken == 1 {
@@ -310,7 +333,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     }
 
     fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
-        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool, &self.host);
+        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool);
         self.write_status();
     }
 
@@ -326,18 +349,26 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     }
 
     fn write_status(&mut self) {
+        let (series, scopes_left_out) = self.monitor.series();
+        let host_id = match &self.host {
+            Host::Known(id) => Some(id.clone()),
+            Host::Pending | Host::Unknown => None,
+        };
         let status = Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            started: self.started.wall,
-            written: self.clock.now().wall,
-            sample_interval: self.settings.monitor.sample_interval,
+            started: self.started.wall.as_secs_f64(),
+            written: self.clock.now().wall.as_secs_f64(),
+            sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
             namespace: self.settings.namespace.clone(),
             profile: self.settings.monitor.profile.name().to_owned(),
-            host: self.host.clone(),
+            host_id,
+            host_id_pending: self.host == Host::Pending,
             samples: self.samples,
+            reading_error: self.failing.reading.clone(),
             sighting: self.sighting.clone(),
-            series: self.monitor.series(),
+            series,
+            scopes_left_out,
             unpublished_bytes: self.monitor.unpublished_bytes(),
             commits_fail: self.failing.commit,
             spool: self.spool.standing(),
@@ -384,10 +415,13 @@ async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
     }
 }
 
-/// From `wall` to the next multiple of `interval`.
+/// From `wall` to the next multiple of `interval`. One that is almost reached is this reading's own: a timer may
+/// be a little early by the clock.
 fn until_multiple(wall: Duration, interval: Duration) -> Duration {
     let (wall, interval) = (wall.as_nanos(), interval.as_nanos().max(1));
-    Duration::from_nanos((interval - wall % interval) as u64)
+    let left = interval - wall % interval;
+    let left = if left < interval / 10 { left + interval } else { left };
+    Duration::from_nanos(left as u64)
 }
 
 /// Readings that should have been between two that are `elapsed` apart.

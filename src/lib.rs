@@ -2,9 +2,17 @@
 //!
 //! The modules in reading order; each may use only those above it (`tests/it/house.rs` checks that).
 
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make their own files and time"))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        clippy::string_slice,
+        reason = "tests make their own files, time and mistakes"
+    )
+)]
 
 pub mod model;
+pub mod names;
 pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
@@ -12,10 +20,14 @@ pub mod source;
 pub mod traffic;
 pub mod sampler;
 pub mod efs;
+pub mod nfsiostat;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;
 pub mod monitor;
 pub mod spool;
+pub mod publish;
+pub mod aws;
 pub mod config;
+pub mod daemon;
 pub mod cli;

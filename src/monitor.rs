@@ -58,6 +58,13 @@ pub struct Sighting {
     pub problems: Vec<String>,
 }
 
+impl Sighting {
+    /// Whether the same mounts are published and not published as in `other`.
+    pub fn same_mounts(&self, other: &Sighting) -> bool {
+        self.file_systems == other.file_systems && self.not_published == other.not_published
+    }
+}
+
 /// A mount that is not published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotPublished {

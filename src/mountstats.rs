@@ -9,13 +9,12 @@ use arrayvec::ArrayVec;
 
 use self::block::Block;
 use self::lines::Lines;
+pub use self::operations::Operations;
 
 mod block;
 mod lines;
 mod numbers;
-
-/// Lines in the per-operation table of recent kernels: NULL and 70 more in Linux 7.2 (`fs/nfs/nfs4xdr.c`, nfs4_procedures).
-const USUAL_OPERATIONS: usize = 72;
+mod operations;
 
 /// What a text holds: what was understood, and what was not.
 #[derive(Debug, Default)]
@@ -84,7 +83,7 @@ pub struct Statistics<'a> {
     /// One for each connection (`nconnect=`); shared by every superblock of the same server client.
     pub transports: Vec<Transport<'a>>,
     /// One for each operation that the kernel printed, in its order.
-    pub operations: Vec<Operation<'a>>,
+    pub operations: Operations<'a>,
 }
 
 /// One `xprt:` line.
@@ -97,7 +96,7 @@ pub struct Transport<'a> {
 }
 
 /// One line of the per-operation table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operation<'a> {
     /// As printed: `READ`, or a number for a procedure without a name.
     pub name: &'a [u8],
@@ -105,7 +104,7 @@ pub struct Operation<'a> {
 }
 
 /// The numbers of one operation since the superblock was made (`net/sunrpc/stats.c`, rpc_count_iostats_metrics).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct OpCounters {
     /// Finished requests, failed ones too.
     pub requests: u64,
@@ -158,7 +157,6 @@ impl<'a> Transport<'a> {
 pub fn parse(text: &[u8]) -> Parsed<'_> {
     let mut parsed = Parsed::default();
     let mut lines = Lines::of(text);
-    let mut capacity = USUAL_OPERATIONS;
     let mut before = Before::Record;
     while let Some(line) = lines.next() {
         let number = lines.number();
@@ -170,7 +168,7 @@ pub fn parse(text: &[u8]) -> Parsed<'_> {
             Some(Err(reason)) => {
                 // Its statistics are stepped over with care all the same: an impl_id in them may hold anything.
                 if memchr::memmem::find(line, b" statvers=").is_some() {
-                    let _ = Block::read(b"", &mut lines, 0);
+                    let _ = Block::read(b"", &mut lines);
                 }
                 parsed.problems.push(Problem { line: number, mount_point: None, reason });
                 before = Before::Problem;
@@ -185,7 +183,7 @@ pub fn parse(text: &[u8]) -> Parsed<'_> {
         let statistics = match device_line.statistics {
             None => None,
             Some(version) => {
-                let block = Block::read(version, &mut lines, capacity);
+                let block = Block::read(version, &mut lines);
                 parsed.unknown_numbers += block.unknown_numbers;
                 parsed.unknown_lines += block.unknown_lines;
                 match block.finish(number, lines.number(), &parsed.records) {
@@ -199,9 +197,6 @@ pub fn parse(text: &[u8]) -> Parsed<'_> {
             }
         };
         before = Before::Record;
-        if let Some(statistics) = &statistics {
-            capacity = capacity.max(statistics.operations.len());
-        }
         parsed.records.push(Record {
             line: number,
             device: device_line.device,
@@ -252,39 +247,34 @@ struct DeviceLine<'a> {
 impl<'a> DeviceLine<'a> {
     /// `None` for a line that does not start as one.
     fn read(line: &'a [u8]) -> Option<Result<Self, String>> {
-        let (device, rest) = if let Some(rest) = line.strip_prefix(b"device ") {
-            match split_at_word(rest, b" mounted on ") {
-                Some((device, rest)) => (Some(device), rest),
-                None => {
-                    return Some(Err(format!("expected `device .. mounted on ..`, found {}", shown(line))));
-                }
+        let (device, rest) = match line.strip_prefix(b"device ") {
+            Some(rest) => {
+                let (device, rest) = split_at_space(rest);
+                (Some(device), rest)
             }
-        } else {
-            (None, line.strip_prefix(b"no device mounted on ")?)
+            None => (None, line.strip_prefix(b"no device")?),
         };
-        Some(Self::read_mount(device, rest).ok_or_else(|| {
-            format!("expected `mounted on .. with fstype ..` and spaces as `\\040`, found {}", shown(line))
+        let found = Self::read_mount(device, rest);
+        Some(found.ok_or_else(|| {
+            format!("expected `device .. mounted on /.. with fstype ..`, found {}", shown(line))
         }))
     }
 
+    /// The kernel escapes every space of the names, so that a space ends them.
     fn read_mount(device: Option<&'a [u8]>, rest: &'a [u8]) -> Option<Self> {
-        let (mount_point, rest) = split_at_word(rest, b" with fstype ")?;
-        let (fs_type, statistics) = match memchr::memchr(b' ', rest) {
-            None => (rest, None),
-            Some(at) => (rest.get(..at)?, rest.get(at..)?.strip_prefix(b" statvers=")),
-        };
-        // The kernel escapes every space of the three names.
-        let spaced = device.is_some_and(|device| device.contains(&b' ')) || mount_point.contains(&b' ');
+        let (mount_point, rest) = split_at_space(rest.strip_prefix(b" mounted on ")?);
+        let (fs_type, rest) = split_at_space(rest.strip_prefix(b" with fstype ")?);
+        let statistics = rest.strip_prefix(b" statvers=");
         let nfs = matches!(fs_type, b"nfs" | b"nfs4");
-        let whole =
-            mount_point.starts_with(b"/") && !fs_type.is_empty() && !spaced && nfs == statistics.is_some();
-        whole.then_some(DeviceLine { device, mount_point, fs_type, statistics })
+        let sound = mount_point.starts_with(b"/") && !fs_type.is_empty() && nfs == statistics.is_some();
+        sound.then_some(DeviceLine { device, mount_point, fs_type, statistics })
     }
 }
 
-fn split_at_word<'a>(text: &'a [u8], word: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
-    let at = memchr::memmem::find(text, word)?;
-    Some((text.get(..at)?, text.get(at + word.len()..)?))
+/// The text before the first space, and the rest from it on.
+fn split_at_space(text: &[u8]) -> (&[u8], &[u8]) {
+    let at = memchr::memchr(b' ', text).unwrap_or(text.len());
+    text.split_at_checked(at).unwrap_or((text, b""))
 }
 
 /// The start of something found, fit for a message.

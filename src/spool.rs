@@ -63,7 +63,7 @@ const BLOCK: u64 = 4096;
 /// How much may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of all requests and counters together, in whole blocks of 4 KiB.
+    /// Of all requests and counters together, in whole blocks of 4 KiB. `rejected.jsonl` comes on top, 2 MiB at most.
     pub max_bytes: u64,
     /// CloudWatch refuses older data (PutMetricData, `Timestamp`).
     pub max_age: Duration,
@@ -82,7 +82,7 @@ pub enum SpoolError {
     Disk(#[from] io::Error),
     #[error(
         "no room for a minute of {needed} bytes, and no older data left to delete ({reason}); make room in the state \
-         directory or raise spool.max_bytes"
+         directory or raise spool.max_mib"
     )]
     Full { needed: u64, reason: String },
 }
@@ -105,6 +105,7 @@ impl FileId {
 /// What is known of a request without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Of the file.
     pub bytes: u64,
     pub oldest: Minute,
     pub data: u32,
@@ -181,7 +182,7 @@ impl<D: Disk> Spool<D> {
     /// Reads a request. One that cannot be read is counted as lost and leaves the index.
     pub fn read(&mut self, id: FileId) -> Option<Batch> {
         let entry = self.index.get(&id)?;
-        let (data, bytes) = (entry.data, entry.bytes);
+        let (data, bytes) = (entry.data, blocks(entry.bytes));
         let content = self.disk.read(&id.name());
         if let Ok(Content::Intact(batch)) = content.as_deref().map(format::request_batch) {
             return Some(batch);
@@ -226,7 +227,7 @@ impl<D: Disk> Spool<D> {
         }
         let (head, file) = format::encode_request(&self.owner, batch).map_err(io::Error::from)?;
         self.replace(&id.name(), &file)?;
-        self.insert(id, head, blocks(file.len()));
+        self.insert(id, head, file.len() as u64);
         Ok(())
     }
 
@@ -293,7 +294,7 @@ impl<D: Disk> Spool<D> {
     pub fn standing(&self) -> Standing {
         Standing {
             files: self.index.len() as u64,
-            bytes: self.index.values().map(|entry| entry.bytes).sum(),
+            bytes: self.index.values().map(|entry| blocks(entry.bytes)).sum(),
             data: self.index.values().map(|entry| u64::from(entry.data)).sum(),
             oldest: self.index.values().map(|entry| entry.oldest).min(),
             newest: self.index.keys().next_back().map(|id| id.newest),
@@ -338,7 +339,7 @@ impl<D: Disk> Spool<D> {
 
     fn forget(&mut self, id: FileId) -> Option<Entry> {
         let entry = self.index.remove(&id)?;
-        self.doomed.push(Doomed { name: id.name(), bytes: entry.bytes });
+        self.doomed.push(Doomed { name: id.name(), bytes: blocks(entry.bytes) });
         Some(entry)
     }
 
@@ -376,6 +377,6 @@ fn temporary(name: &str) -> String {
     format!("{name}.tmp")
 }
 
-fn blocks(bytes: usize) -> u64 {
-    (bytes as u64).next_multiple_of(BLOCK)
+fn blocks(bytes: u64) -> u64 {
+    bytes.next_multiple_of(BLOCK)
 }

@@ -117,7 +117,8 @@ pub fn run(args: ConfigArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
 }
 
-fn load(flags: &ConfigFlags) -> Result<Loaded, ConfigError> {
+/// Loads the configuration; warnings go to stderr.
+pub(super) fn load(flags: &ConfigFlags) -> Result<Loaded, ConfigError> {
     let loaded = flags.load()?;
     for warning in &loaded.warnings {
         // Nobody is left to tell when stderr is closed.

@@ -1,6 +1,10 @@
 //! The command line: one file for each command.
 
 pub mod config;
+pub mod mounts;
+pub mod run;
+pub mod stat;
+pub mod status;
 
 use std::io;
 use std::process::ExitCode;
@@ -19,26 +23,57 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::RunArgs),
+    /// Tell what each NFS mount does: operations, throughput, latency
+    ///
+    /// The first report is of the time since each mount; with INTERVAL another follows every so many seconds,
+    /// COUNT in all. Rates are over the true time and all connections, and never negative. Mount points are
+    /// compared as text: nothing on a mount is touched, so a server that hangs does not hang this.
+    Stat(stat::StatArgs),
+    Mounts(mounts::MountsArgs),
+    Status(status::StatusArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),
 }
+
+/// Arguments that clap takes one by one, but that do not go together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; try --help")]
+pub struct UsageError(String);
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// Whatever kept it from its end; [`exit_code`] tells what the process ends with.
+/// Whatever kept it from its end; [`exit_code`] tells what the process ends with. A reader that has seen
+/// enough and closes the pipe is none.
 pub fn run(cli: Cli) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    match cli.command {
+    let done = match cli.command {
+        Command::Run(args) => run::run(&args, &mut out),
+        Command::Stat(args) => stat::run(&args, &mut out),
+        Command::Mounts(args) => mounts::run(&args, &mut out),
+        Command::Status(args) => status::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
+    };
+    match done {
+        Err(error) if is_closed_pipe(&error) => Ok(()),
+        done => done,
     }
 }
 
-/// 78 for a bad configuration, 1 for everything else.
+/// Written to directly: an error that only has one among its sources is another matter.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// 78 for a bad configuration, 2 for bad usage (as clap), 1 for everything else.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    match error.downcast_ref::<ConfigError>() {
-        Some(_) => ExitCode::from(ConfigError::EXIT_CODE),
-        None => ExitCode::FAILURE,
+    if error.is::<ConfigError>() {
+        ExitCode::from(ConfigError::EXIT_CODE)
+    } else if error.is::<UsageError>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
     }
 }

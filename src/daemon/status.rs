@@ -1,10 +1,7 @@
 //! What the daemon tells of itself: `status.json`, replaced with every sample.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
-use crate::model::Host;
 use crate::monitor::Sighting;
 use crate::publish;
 use crate::spool;
@@ -27,19 +24,26 @@ pub struct Samples {
 pub struct Status {
     pub version: String,
     pub pid: u32,
-    /// Since 1970.
-    pub started: Duration,
-    /// Since 1970: when this was written. Older than a few sample intervals: the daemon does not run.
-    pub written: Duration,
-    pub sample_interval: Duration,
+    /// Seconds since 1970.
+    pub started: f64,
+    /// Seconds since 1970: when this was written. Older than a few sample intervals: the daemon does not run.
+    pub written: f64,
+    pub sample_interval_seconds: f64,
     pub namespace: String,
     pub profile: String,
-    pub host: Host,
+    /// The value of the dimension `InstanceId`.
+    pub host_id: Option<String>,
+    /// The id is still looked for.
+    pub host_id_pending: bool,
     pub samples: Samples,
-    /// What the last reading showed.
+    /// Why the last sample is void, when it is.
+    pub reading_error: Option<String>,
+    /// What the last reading that was not void showed.
     pub sighting: Sighting,
-    /// Series that are published, and scopes of file systems that are over the limit.
-    pub series: (usize, usize),
+    /// Series that are published.
+    pub series: usize,
+    /// Scopes of file systems that are left out: over `limits.max_series`.
+    pub scopes_left_out: usize,
     /// RPC bytes that were not published: nobody read the counters for more than a day.
     pub unpublished_bytes: u64,
     /// Minutes cannot be written to the state directory at present.

@@ -4,16 +4,13 @@ use arrayvec::ArrayVec;
 
 use super::lines::Lines;
 use super::numbers::Numbers;
-use super::{OpCounters, Operation, Record, Statistics, Transport, shown};
+use super::operations::{self, Operations};
+use super::{Operation, Record, Statistics, Transport};
 
 /// Linux had 25 event counters before pNFS (`include/linux/nfs_iostat.h`).
 const FEWEST_EVENTS: usize = 25;
 /// The byte counters; the two page counters come after them.
 const FEWEST_BYTES: usize = 6;
-/// The numbers of an operation before Linux 5.3, which added the errors.
-const FEWEST_OP_NUMBERS: usize = 8;
-/// What an operation that was never used prints: about half of the table.
-const UNUSED: &[u8] = b"0 0 0 0 0 0 0 0 0";
 
 /// Line number and what is wrong there.
 pub(super) type Fault = (usize, String);
@@ -35,8 +32,9 @@ pub(super) struct Block<'a> {
     fscache: Option<[u64; 5]>,
     rpc_version: Option<&'a [u8]>,
     transports: Vec<Transport<'a>>,
-    /// `None` before the line `per-op statistics`.
-    operations: Option<Vec<Operation<'a>>>,
+    /// Where the table starts in the text; `None` before the line `per-op statistics`.
+    table: Option<usize>,
+    operations: Operations<'a>,
     /// The first fault; the lines after it are still read, to find the end of the block.
     fault: Option<Fault>,
     /// The last line was one of the table.
@@ -46,15 +44,22 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Reads up to the end of the block and never past it; `capacity` is for as many operations.
-    pub fn read(version: &'a [u8], lines: &mut Lines<'a>, capacity: usize) -> Self {
+    /// Reads up to the end of the block and never past it.
+    pub fn read(version: &'a [u8], lines: &mut Lines<'a>) -> Self {
         let mut block = Block { version, ..Block::default() };
-        while !lines.at_record() {
+        loop {
+            if let Some(table) = block.table {
+                block.operations(table, lines);
+            }
+            if lines.at_record() {
+                break;
+            }
             let Some(line) = lines.next() else { return block };
             if line.is_empty() {
                 break;
             }
-            if let Err(reason) = block.line(line, lines, capacity) {
+            block.at_operation = false;
+            if let Err(reason) = block.line(line, lines) {
                 block.fault.get_or_insert((lines.number(), reason));
             }
         }
@@ -62,14 +67,26 @@ impl<'a> Block<'a> {
         block
     }
 
-    fn line(&mut self, line: &'a [u8], lines: &mut Lines<'a>, capacity: usize) -> Result<(), String> {
-        self.at_operation = false;
-        if let (Some(operations), [b'\t', line @ ..]) = (&mut self.operations, line)
-            && let Some(operation) = operation(line, &mut self.unknown_numbers)?
-        {
-            operations.push(operation);
+    /// Takes the operations that come next; `table` is where the first of all starts.
+    #[inline]
+    fn operations(&mut self, table: usize, lines: &mut Lines<'a>) {
+        let before = self.operations.count;
+        while let Some((unknown, rest)) = operations::check(lines.rest()) {
+            lines.skip_to(rest);
+            self.unknown_numbers += unknown;
+            self.operations.count += 1;
+        }
+        if self.operations.count > before {
+            self.operations.table = lines.since(table);
             self.at_operation = true;
-            return Ok(());
+        }
+    }
+
+    fn line(&mut self, line: &'a [u8], lines: &mut Lines<'a>) -> Result<(), String> {
+        if self.table.is_some()
+            && let Some(fault) = operations::fault(line)
+        {
+            return Err(fault);
         }
         let (label, value) = match memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon)) {
             Some((label, value)) => (label, value.strip_prefix(b":\t").unwrap_or_default()),
@@ -82,7 +99,11 @@ impl<'a> Block<'a> {
                 let age = numbers::<1>(1, "age", value, unknown)?.first().copied().unwrap_or_default();
                 once(&mut self.age_seconds, "age", age)?;
             }
-            b"\timpl_id" => once(&mut self.impl_id, "impl_id", lines.whole_impl_id(value))?,
+            // Only where the kernel prints it does the server's text reach over line ends.
+            b"\timpl_id" if self.caps.is_none() && self.events.is_none() && self.impl_id.is_none() => {
+                self.impl_id = Some(lines.whole_impl_id(value));
+            }
+            b"\timpl_id" => return Err("`impl_id` comes twice or too late".to_owned()),
             b"\tcaps" => once(&mut self.caps, "caps", value)?,
             b"\tnfsv4" => once(&mut self.nfsv4, "nfsv4", value)?,
             b"\tsec" => once(&mut self.sec, "sec", value)?,
@@ -101,7 +122,7 @@ impl<'a> Block<'a> {
             }
             b"\txprt" => self.transports.push(transport(value, unknown)?),
             b"\tper-op statistics" => {
-                once(&mut self.operations, "per-op statistics", Vec::with_capacity(capacity))?;
+                once(&mut self.table, "per-op statistics", lines.position())?;
             }
             _ => self.unknown_lines += 1,
         }
@@ -123,7 +144,7 @@ impl<'a> Block<'a> {
             return Err(fault);
         }
         let missing = |label: &str| (device_line, format!("the statistics have no `{label}` line"));
-        if self.rpc_version.is_some() && self.operations.is_none() {
+        if self.rpc_version.is_some() && self.table.is_none() {
             return Err(missing("per-op statistics"));
         }
         Ok(Statistics {
@@ -139,23 +160,23 @@ impl<'a> Block<'a> {
             fscache: self.fscache,
             rpc_version: self.rpc_version,
             transports: self.transports,
-            operations: self.operations.unwrap_or_default(),
+            operations: self.operations,
         })
     }
 
     /// Whether a block that the end of the text ends may still be whole: someone may have cut the empty line, even
     /// the last LF, but then the last line is an operation like the first, and no other mount's table goes on.
     fn ends_like_a_table(&self, others: &[Record<'a>]) -> bool {
-        let Some(operations @ ([first, .., last] | [first @ last])) =
-            self.operations.as_deref().filter(|_| self.at_operation)
-        else {
-            return false;
+        let has_errors = |operation: Operation| operation.counters.errors.is_some();
+        let as_wide = self.operations.iter().next().map(has_errors)
+            == self.operations.iter().next_back().map(has_errors);
+        let goes_on = |other: &Statistics| {
+            let same = self.operations.iter().zip(&other.operations).all(|(a, b)| a.name == b.name);
+            same && other.operations.len() > self.operations.len()
         };
-        let goes_on = |other: &Record| {
-            let other = other.statistics.as_ref().map_or(&[][..], |statistics| &statistics.operations);
-            other.len() > operations.len() && operations.iter().zip(other).all(|(a, b)| a.name == b.name)
-        };
-        first.counters.errors.is_some() == last.counters.errors.is_some() && !others.iter().any(goes_on)
+        self.at_operation
+            && as_wide
+            && !others.iter().filter_map(|other| other.statistics.as_ref()).any(goes_on)
     }
 }
 
@@ -183,7 +204,7 @@ fn numbers<const N: usize>(
     if count < fewest {
         return Err(format!("{label}: expected at least {fewest} numbers, found {count}"));
     }
-    *unknown += left.words_left();
+    *unknown += left.skip_line();
     Ok(values.into_iter().take(count).collect())
 }
 
@@ -208,51 +229,6 @@ fn transport<'a>(value: &'a [u8], unknown: &mut u64) -> Result<Transport<'a>, St
         }
     }
     let more = known.map_or(0, |known| numbers.len().saturating_sub(known));
-    *unknown += more as u64 + left.words_left();
+    *unknown += more as u64 + left.skip_line();
     Ok(Transport { protocol, numbers })
-}
-
-/// Reads a line of the table, without its tab; `None` for one of another kind.
-#[inline]
-fn operation<'a>(line: &'a [u8], unknown: &mut u64) -> Result<Option<Operation<'a>>, String> {
-    let Some(colon) = line.iter().position(|byte| *byte == b':') else { return Ok(None) };
-    let (Some(name), Some([b':', b' ', value @ ..])) = (line.get(..colon), line.get(colon..)) else {
-        return Ok(None);
-    };
-    let name = name.trim_ascii_start();
-    if value == UNUSED {
-        return Ok(Some(Operation {
-            name,
-            counters: OpCounters { errors: Some(0), ..OpCounters::default() },
-        }));
-    }
-    let mut numbers = Numbers(value);
-    let mut values = [0; 9];
-    let count = match numbers.fill(&mut values) {
-        Ok(count) => count,
-        Err(_) if no_number_in(value) => return Ok(None),
-        Err(reason) => return Err(format!("{}: {reason}", shown(name))),
-    };
-    if count < FEWEST_OP_NUMBERS {
-        return Err(format!("{}: expected at least {FEWEST_OP_NUMBERS} numbers, found {count}", shown(name)));
-    }
-    *unknown += numbers.words_left();
-    let [requests, transmissions, timeouts, bytes_sent, bytes_received, queue, rtt, execute, errors] = values;
-    let counters = OpCounters {
-        requests,
-        transmissions,
-        timeouts,
-        bytes_sent,
-        bytes_received,
-        queue_ms: queue.cast_signed(),
-        rtt_ms: rtt.cast_signed(),
-        execute_ms: execute.cast_signed(),
-        errors: (count > FEWEST_OP_NUMBERS).then_some(errors),
-    };
-    Ok(Some(Operation { name, counters }))
-}
-
-fn no_number_in(value: &[u8]) -> bool {
-    let number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    !value.split(|byte| *byte == b' ').any(number)
 }

@@ -1,6 +1,6 @@
 //! The numbered lines of a text, and the one value in it that may hold lines of its own.
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 
 /// What follows an `impl_id:` line (`fs/nfs/super.c`, nfs_show_stats).
 const AFTER_IMPL_ID: &[u8] = b"\n\tcaps:\t";
@@ -30,6 +30,16 @@ impl<'a> Lines<'a> {
         self.number
     }
 
+    /// Where in the text the next line starts.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text from a position to the end of the line last taken, without its LF.
+    pub fn since(&self, position: usize) -> &'a [u8] {
+        self.text.get(position..self.at.saturating_sub(1)).unwrap_or_default()
+    }
+
     /// Whether the next line starts another record.
     pub fn at_record(&self) -> bool {
         starts_record(self.rest())
@@ -49,6 +59,14 @@ impl<'a> Lines<'a> {
         self.at += line.len() + 1;
         self.number += 1;
         Some(line)
+    }
+
+    /// Goes past one more line: `rest` is the text after it.
+    pub fn skip_to(&mut self, rest: &[u8]) {
+        // One LF is always counted, as in `next`.
+        let lf = usize::from(rest.is_empty() && !self.text.ends_with(b"\n"));
+        self.at = self.text.len() - rest.len() + lf;
+        self.number += 1;
     }
 
     /// The whole of an `impl_id:` value, given the part of it that ends the line last taken.
@@ -86,7 +104,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn rest(&self) -> &'a [u8] {
+    /// The text after the line last taken.
+    pub fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 }
@@ -98,18 +117,18 @@ fn starts_record(text: &[u8]) -> bool {
 /// Whether a text has the form that the kernel gives an `impl_id:`, with a name and domain of a length that it takes.
 fn is_impl_id(value: &[u8]) -> bool {
     const DOMAIN: &[u8] = b"',domain='";
-    const DATE: &[u8] = b"',date='";
-    let sound = || {
-        let value = value.strip_prefix(b"name='")?.strip_suffix(b"'")?;
-        let date = memmem::rfind(value, DATE)?;
-        let in_date = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b',' | b'-');
-        let names = value.get(..date)?;
-        let sound = value.get(date + DATE.len()..)?.iter().all(in_date)
-            && memmem::find_iter(names, DOMAIN)
-                .any(|name| name <= OPAQUE_LIMIT && names.len() - name - DOMAIN.len() <= OPAQUE_LIMIT);
-        sound.then_some(())
+    let names = || {
+        let names_and_date = value.strip_prefix(b"name='")?.strip_suffix(b"'")?;
+        let date =
+            names_and_date.iter().rev().take_while(|byte| matches!(byte, b'0'..=b'9' | b',' | b'-')).count();
+        names_and_date.get(..names_and_date.len() - date)?.strip_suffix(b"',date='")
     };
-    sound().is_some()
+    names().is_some_and(|names| {
+        names.windows(DOMAIN.len()).enumerate().any(|(name, window)| {
+            let domain = names.len() - name - DOMAIN.len();
+            window == DOMAIN && name <= OPAQUE_LIMIT && domain <= OPAQUE_LIMIT
+        })
+    })
 }
 
 /// Whether an empty line or a device line starts in a text that starts in the middle of a block.

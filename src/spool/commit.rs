@@ -19,8 +19,8 @@ impl<D: Disk> Spool<D> {
         self.settle()?;
         let draft = self.draft(batches, counters)?;
         // The old counters stay until the new ones have their place.
-        let needed = draft.files.iter().map(|(.., file)| blocks(file.len())).sum::<u64>()
-            + blocks(draft.counters.len());
+        let needed = draft.files.iter().map(|(.., file)| blocks(file.len() as u64)).sum::<u64>()
+            + blocks(draft.counters.len() as u64);
         let deleted_before = self.losses.deleted_data;
         let result = self.commit_deleting(&draft, needed);
         let deleted = self.losses.deleted_data - deleted_before;
@@ -30,9 +30,9 @@ impl<D: Disk> Spool<D> {
         self.deleting = deleted > 0;
         result?;
         self.number += 1;
-        self.counters_bytes = blocks(draft.counters.len());
+        self.counters_bytes = blocks(draft.counters.len() as u64);
         for (id, head, file) in draft.files {
-            self.insert(id, head, blocks(file.len()));
+            self.insert(id, head, file.len() as u64);
         }
         // Decided: what fails from here on is caught up with by the next call.
         self.unsynced = true;
@@ -56,7 +56,7 @@ impl<D: Disk> Spool<D> {
         while self.bytes() + needed > self.limits.max_bytes {
             let excess = self.bytes() + needed - self.limits.max_bytes;
             if !self.delete_oldest(excess)? {
-                let reason = format!("spool.max_bytes is {}", self.limits.max_bytes);
+                let reason = format!("spool.max_mib is {}", self.limits.max_bytes >> 20);
                 return Err(SpoolError::Full { needed, reason });
             }
         }
@@ -104,17 +104,17 @@ impl<D: Disk> Spool<D> {
         while freed < bytes
             && let Some((id, entry)) = self.index.pop_first()
         {
-            freed += entry.bytes;
+            freed += blocks(entry.bytes);
             self.losses.deleted_files += 1;
             self.losses.deleted_data += u64::from(entry.data);
-            self.doomed.push(Doomed { name: id.name(), bytes: entry.bytes });
+            self.doomed.push(Doomed { name: id.name(), bytes: blocks(entry.bytes) });
         }
         self.sweep()?;
         Ok(freed > 0)
     }
 
     fn bytes(&self) -> u64 {
-        let index: u64 = self.index.values().map(|entry| entry.bytes).sum();
+        let index: u64 = self.index.values().map(|entry| blocks(entry.bytes)).sum();
         let aside: u64 = self.aside.iter().map(|file| file.bytes).sum();
         let doomed: u64 = self.doomed.iter().map(|file| file.bytes).sum();
         index + aside + doomed + self.counters_bytes

@@ -33,13 +33,12 @@ impl<D: Disk> Spool<D> {
         let mut files = spool.disk.list()?;
         files.sort();
         for (name, bytes) in files {
-            let bytes = blocks(bytes as usize);
             match name.as_str() {
                 COUNTERS => {
-                    spool.counters_bytes = bytes;
+                    spool.counters_bytes = blocks(bytes);
                     spool.losses.damaged_files += u64::from(counters.is_none());
                 }
-                _ if name.ends_with(".tmp") => spool.doomed.push(Doomed { name, bytes }),
+                _ if name.ends_with(".tmp") => spool.doomed.push(Doomed { name, bytes: blocks(bytes) }),
                 _ => {
                     if let Some(numbers) = numbers(&name) {
                         spool.find(name, bytes, numbers, counters.as_ref());
@@ -52,7 +51,7 @@ impl<D: Disk> Spool<D> {
         if !spool.aside.is_empty() {
             tracing::warn!(
                 files = spool.aside.len(),
-                "the state directory holds data of another machine; they are kept aside and never sent"
+                "the state directory holds data of another machine or version; they are kept aside and never sent"
             );
         }
         if spool.losses.damaged_files > 0 {
@@ -68,7 +67,7 @@ impl<D: Disk> Spool<D> {
 
     fn find(&mut self, name: String, bytes: u64, (number, part): (u64, u32), counters: Option<&Counters>) {
         if counters.is_some_and(|counters| number > counters.number) {
-            self.doomed.push(Doomed { name, bytes });
+            self.doomed.push(Doomed { name, bytes: blocks(bytes) });
             return;
         }
         self.number = self.number.max(number);
@@ -80,11 +79,13 @@ impl<D: Disk> Spool<D> {
             Content::Intact(head) if head.owner == self.owner => {
                 self.insert(FileId { newest: head.newest, number, part }, head, bytes);
             }
-            Content::Intact(head) => self.aside.push_back(Aside { name, bytes, newest: Some(head.newest) }),
-            Content::OtherVersion => self.aside.push_back(Aside { name, bytes, newest: None }),
+            Content::Intact(head) => {
+                self.aside.push_back(Aside { name, bytes: blocks(bytes), newest: Some(head.newest) })
+            }
+            Content::OtherVersion => self.aside.push_back(Aside { name, bytes: blocks(bytes), newest: None }),
             Content::Damaged => {
                 self.losses.damaged_files += 1;
-                self.doomed.push(Doomed { name, bytes });
+                self.doomed.push(Doomed { name, bytes: blocks(bytes) });
             }
         }
     }

@@ -1,11 +1,11 @@
 //! The spool in numbers, for `status.json` and the metric `SamplesLost`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Minute;
 
 /// What the spool holds, and what it lost since the process started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     pub files: u64,
     /// Of `files`, in whole blocks.
@@ -23,7 +23,7 @@ pub struct Standing {
 }
 
 /// What never reached CloudWatch, since the process started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     /// Deleted because there was no room.
     pub deleted_files: u64,

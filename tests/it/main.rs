@@ -13,7 +13,17 @@
     reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
 )]
 
+mod aws;
+mod child;
 mod config;
+mod fake;
+mod fake_limits;
+mod host;
 mod house;
+mod ministack;
+mod mountinfo;
 mod mountstats;
+mod parity;
+mod readme;
+mod stat;
 mod superblocks;

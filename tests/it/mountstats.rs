@@ -1,5 +1,11 @@
 //! Every text of `tests/fixtures/mountstats` against the values written down beside it.
 
+mod captures;
+mod cost;
+mod damage;
+mod grammar;
+mod procfs;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,6 +45,22 @@ fn every_fixture_reads_as_written_down() {
     assert_eq!(names.len(), FIXTURES);
     for name in &names {
         check(name);
+    }
+}
+
+#[test]
+fn both_texts_of_every_pair_read_without_a_problem() {
+    let files =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pairs: Vec<String> =
+        files.filter(|file| file.ends_with(".t0.txt") || file.ends_with(".t1.txt")).collect();
+    assert_eq!(pairs.len(), 14);
+    for file in pairs {
+        let text = text(file.strip_suffix(".txt").unwrap());
+        let parsed = parse(&text);
+        let device_lines =
+            text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"device ")).count();
+        assert_eq!((parsed.records.len(), parsed.problems.as_slice()), (device_lines, &[][..]), "{file}");
     }
 }
 
@@ -84,7 +106,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         json!({"proto": bytes(transport.protocol), "values": numbers})
     });
     let operations: serde_json::Map<String, Value> =
-        statistics.operations.iter().map(|op| (name_of(op), json!(numbers_of(op)))).collect();
+        statistics.operations.iter().map(|op| (name_of(&op), json!(numbers_of(&op)))).collect();
     json!({
         "statvers": bytes(statistics.version),
         "opts": list(Some(statistics.options)),
@@ -99,7 +121,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         "rpc_iostats_version": statistics.rpc_version.map(bytes),
         "xprts": transports.collect::<Vec<_>>(),
         "ops": operations,
-        "ops_in_order": statistics.operations.iter().map(name_of).collect::<Vec<_>>(),
+        "ops_in_order": statistics.operations.iter().map(|op| name_of(&op)).collect::<Vec<_>>(),
     })
 }
 

@@ -1,0 +1,210 @@
+//! CloudWatch as a [`Sink`]: one batch, one PutMetricData request, one attempt.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_config::SdkConfig;
+use aws_config::retry::RetryConfig;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_cloudwatch::Client;
+use aws_sdk_cloudwatch::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_cloudwatch::config::{Builder, ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_cloudwatch::error::{BoxError, ProvideErrorMetadata, SdkError};
+use aws_sdk_cloudwatch::operation::RequestId;
+use aws_sdk_cloudwatch::operation::put_metric_data::PutMetricDataError;
+use aws_sdk_cloudwatch::primitives::DateTime;
+use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
+
+use super::NotReady;
+use crate::model::{Batch, Datum};
+use crate::publish::{Failure, Sink};
+
+/// CloudWatch in one region.
+pub struct CloudWatch {
+    /// How to look for region and credentials; None when they were given.
+    search: Option<Search>,
+    client: RefCell<Option<Client>>,
+}
+
+struct Search {
+    region: Option<String>,
+}
+
+impl CloudWatch {
+    /// Looks for region and credentials when the first request is sent, and again after every one that failed for want
+    /// of them: they may come later, and the SDK reads a profile only once. Until then, putting fails and says why.
+    pub fn new(region: Option<String>) -> CloudWatch {
+        CloudWatch { search: Some(Search { region }), client: RefCell::default() }
+    }
+
+    /// With a configuration that is there already.
+    pub fn with(config: &SdkConfig) -> CloudWatch {
+        CloudWatch { search: None, client: RefCell::new(Some(client(config))) }
+    }
+
+    async fn client(&self) -> Result<Client, Failure> {
+        if let Some(client) = self.client.borrow().clone() {
+            return Ok(client);
+        }
+        let region = self.search.as_ref().and_then(|search| search.region.as_deref());
+        match super::load(region).await {
+            Ok(config) => Ok(self.client.borrow_mut().insert(client(&config)).clone()),
+            Err(not_ready) => Err(unsent(not_ready.to_string())),
+        }
+    }
+
+    fn look_again(&self) {
+        if self.search.is_some() {
+            self.client.take();
+        }
+    }
+}
+
+/// The SDK does not retry here: PutMetricData cannot be told that a request is a repetition, so an attempt whose
+/// answer got lost would be counted twice unseen. The spool repeats what failed clearly.
+fn client(config: &SdkConfig) -> Client {
+    let config = Builder::from(config)
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(super::timeouts())
+        .http_client(super::short_lived_connections())
+        .build();
+    Client::from_conf(config)
+}
+
+impl Sink for CloudWatch {
+    async fn put(&self, batch: &Batch) -> Result<(), Failure> {
+        let data = batch.data.iter().map(metric_datum).collect::<Result<Vec<_>, _>>()?;
+        let transmission = Transmission::default();
+        let answer = self
+            .client()
+            .await?
+            .put_metric_data()
+            .namespace(&batch.namespace)
+            .set_metric_data(Some(data))
+            .customize()
+            .interceptor(transmission.clone())
+            .send()
+            .await;
+        match answer {
+            Ok(output) if output.request_id().is_some() => Ok(()),
+            Ok(_) => Err(stranger()),
+            // The head of the answer is the yes; PutMetricData's body would add nothing to it.
+            Err(error) if accepted(&error) => Ok(()),
+            Err(error) => {
+                let failure = failure(&error, transmission.begun());
+                if failure.status == Some(403) || super::in_chain::<CredentialsError>(&error).is_some() {
+                    self.look_again();
+                }
+                Err(failure)
+            }
+        }
+    }
+}
+
+fn unsent(message: String) -> Failure {
+    Failure { status: None, code: None, message, may_have_left: false }
+}
+
+/// CloudWatch takes a missing `Counts` for ones and a missing StorageResolution for 60 s (MetricDatum).
+fn metric_datum(datum: &Datum) -> Result<MetricDatum, Failure> {
+    let mut metric = MetricDatum::builder()
+        .metric_name(datum.metric.as_ref())
+        .timestamp(DateTime::from_secs(datum.timestamp.seconds()))
+        .unit(StandardUnit::from(datum.unit.name()))
+        .set_values(Some(datum.values.clone()))
+        .set_counts(Some(datum.counts.clone()));
+    for dimension in &datum.dimensions {
+        // Without the value it would be another metric, and one that is never taken back.
+        let Some(value) = &dimension.value else {
+            return Err(unsent(format!("{} still waits for its {}; not sent", datum.metric, dimension.name)));
+        };
+        metric = metric.dimensions(Dimension::builder().name(dimension.name.as_ref()).value(value).build());
+    }
+    Ok(metric.build())
+}
+
+/// Whether the SDK came as far as handing the signed request to the HTTP client. What fails before that (credentials,
+/// endpoint, signing), even by a time-out, cannot have left.
+#[derive(Clone, Debug, Default)]
+struct Transmission(Arc<AtomicBool>);
+
+impl Transmission {
+    fn begun(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Intercept for Transmission {
+    fn name(&self) -> &'static str {
+        "Transmission"
+    }
+
+    fn read_before_transmit(
+        &self,
+        _: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.0.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Every answer of CloudWatch names its request (`x-amzn-requestid`); a portal's or a web server's 200 does not, and
+/// the SDK would take it for a yes.
+fn stranger() -> Failure {
+    Failure {
+        status: Some(200),
+        code: None,
+        message: "the answer is not CloudWatch's: check AWS_ENDPOINT_URL and the proxy".to_owned(),
+        may_have_left: false,
+    }
+}
+
+fn accepted(error: &SdkError<PutMetricDataError>) -> bool {
+    error.raw_response().is_some_and(|response| response.status().is_success())
+        && error.request_id().is_some()
+}
+
+fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Failure {
+    let status = error.raw_response().map(|response| response.status().as_u16());
+    let code = error.code().map(|code| query_name(code).to_owned());
+    let no_connection = super::before_connected(error);
+    let may_have_left = transmission_begun && status.is_none() && !no_connection;
+    let credentials = super::in_chain::<CredentialsError>(error);
+    let cause = || super::one_line(error.source().unwrap_or(error));
+    let message = match (&code, credentials, status) {
+        (Some(code), ..) => answered(code, error.message().unwrap_or("no message")),
+        (None, Some(error), _) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
+        (None, None, Some(status)) => format!("CloudWatch answered {status} without a reason"),
+        (None, None, None) if no_connection => format!("no connection to CloudWatch: {}", cause()),
+        (None, None, None) if may_have_left => format!("no answer from CloudWatch: {}", cause()),
+        (None, None, None) => format!("not sent to CloudWatch: {}", cause()),
+    };
+    Failure { status, code, message, may_have_left }
+}
+
+/// CloudWatch has two names for some errors: that of the query protocol, which its API reference lists and which comes
+/// in `x-amzn-query-error`, and that of the model, which is all there is when a proxy drops that header.
+fn query_name(code: &str) -> &str {
+    match code {
+        "InvalidParameterValueException" => "InvalidParameterValue",
+        "InvalidParameterCombinationException" => "InvalidParameterCombination",
+        "MissingRequiredParameterException" => "MissingParameter",
+        "InternalServiceFault" => "InternalServiceError",
+        other => other,
+    }
+}
+
+/// CloudWatch's own words, after what a person can do about them.
+fn answered(code: &str, message: &str) -> String {
+    let advice = match code {
+        "AccessDenied" | "AccessDeniedException" => "allow cloudwatch:PutMetricData for this role: ",
+        "ExpiredToken" | "ExpiredTokenException" => "the credentials have expired; waiting for new ones: ",
+        "RequestTimeTooSkewed" | "RequestExpired" => "set this host's clock: ",
+        _ => "",
+    };
+    format!("{advice}{code}: {message}")
+}

@@ -1,0 +1,148 @@
+//! The only place that names AWS's SDK: how it is configured, and what efsmon asks of it.
+//!
+//! Credentials, endpoints, proxies and certificates come from the SDK's usual places. Certificates of one's own
+//! (an inspecting proxy, a private endpoint) are named by `SSL_CERT_FILE`; the SDK does not read `AWS_CA_BUNDLE`.
+
+pub mod host;
+pub mod metrics;
+
+use std::error::Error;
+use std::time::Duration;
+
+use aws_config::environment::region::EnvironmentVariableRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::region::ProfileFileRegionProvider;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
+use aws_credential_types::provider::ProvideCredentials;
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_http_client::{Builder, Connector};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
+
+/// For DNS, TCP and TLS together.
+const CONNECT: Duration = Duration::from_secs(2);
+/// From the start of a request to the head of its answer.
+const READ: Duration = Duration::from_secs(4);
+const ATTEMPT: Duration = Duration::from_secs(5);
+const OPERATION: Duration = Duration::from_secs(12);
+
+/// Shorter than the pause between two publishes (60 s), so that none starts on a connection that a firewall or
+/// CloudWatch has dropped meanwhile: such a request's outcome would be unknown.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Why no request can be signed yet. Never a reason to stop: both may come later.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    #[error(
+        "no AWS region: set publish.region or AWS_REGION, or `region` in ~/.aws/config, or let this host reach its \
+         instance metadata service"
+    )]
+    Region,
+    #[error(
+        "no AWS credentials: give the instance, task or service account a role, or set AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials ({reason})"
+    )]
+    Credentials { reason: String },
+    #[error(
+        "no AWS credentials within {} s: whatever gives them out here (instance metadata, container agent, STS) does \
+         not answer",
+        OPERATION.as_secs()
+    )]
+    Slow,
+}
+
+/// Finds the region (`region`, `AWS_REGION`, the profile, instance metadata: the first that there is) and credentials.
+/// Takes at most 12 s.
+pub async fn load(region: Option<&str>) -> Result<SdkConfig, NotReady> {
+    let regions = RegionProviderChain::first_try(region.map(|name| Region::new(name.to_owned())))
+        .or_else(EnvironmentVariableRegionProvider::new())
+        .or_else(ProfileFileRegionProvider::new())
+        .or_else(host::region());
+    let found = async {
+        let config = loader().region(regions).load().await;
+        if config.region().is_none() {
+            return Err(NotReady::Region);
+        }
+        let credentials = match config.credentials_provider() {
+            Some(provider) => provider.provide_credentials().await.map_err(|error| one_line(&error)),
+            None => Err("no source of credentials is configured".to_owned()),
+        };
+        match credentials {
+            Ok(_) => Ok(config),
+            Err(reason) => Err(NotReady::Credentials { reason }),
+        }
+    };
+    tokio::time::timeout(OPERATION, found).await.unwrap_or(Err(NotReady::Slow))
+}
+
+/// The SDK with efsmon's settings, before region and credentials are looked for.
+///
+/// The behaviour version is named, so that an update of the SDK changes neither retries nor timeouts.
+fn loader() -> ConfigLoader {
+    aws_config::defaults(BehaviorVersion::v2026_01_12())
+        .timeout_config(timeouts())
+        .retry_config(RetryConfig::standard().with_max_attempts(3))
+}
+
+fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(CONNECT)
+        .read_timeout(READ)
+        .operation_attempt_timeout(ATTEMPT)
+        .operation_timeout(OPERATION)
+        .build()
+}
+
+/// An HTTP client like the SDK's own (proxies from the environment, the system's certificates), which forgets a
+/// connection after [`IDLE`].
+fn short_lived_connections() -> SharedHttpClient {
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT).read_timeout(READ).build();
+    let connector = SharedHttpConnector::new(
+        Connector::builder()
+            .connector_settings(settings)
+            .pool_idle_timeout(IDLE)
+            .proxy_config(ProxyConfig::from_env())
+            .tls_provider(tls())
+            .build(),
+    );
+    http_client_fn(move |_, _| connector.clone())
+}
+
+/// An HTTP client that uses no proxy: a link-local address asked for through one is another machine's.
+fn direct_connections() -> SharedHttpClient {
+    Builder::new().tls_provider(tls()).build_https()
+}
+
+fn tls() -> Provider {
+    Provider::rustls(CryptoMode::AwsLc)
+}
+
+/// Whether `error` arose before there was a connection: DNS, refusal, connect time-out, proxy, TLS.
+fn before_connected(error: &(dyn Error + 'static)) -> bool {
+    in_chain::<hyper_util::client::legacy::Error>(error).is_some_and(|error| error.is_connect())
+}
+
+fn in_chain<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    chain(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// An error and its causes, each said once, and shortened: the SDK prints whole requests.
+fn one_line(error: &(dyn Error + 'static)) -> String {
+    let mut line = String::new();
+    for text in chain(error).map(|cause| cause.to_string().chars().take(200).collect::<String>()) {
+        if line.is_empty() {
+            line = text;
+        } else if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+    }
+    line.replace('\n', " ")
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}

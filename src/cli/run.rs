@@ -1,0 +1,167 @@
+//! `efsmon run`: the daemon.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::config::ConfigFlags;
+use crate::aws::metrics::CloudWatch;
+use crate::clock::SystemClock;
+use crate::config::{Config, LogFormat, LogLevel};
+use crate::daemon::host::HostFinder;
+use crate::daemon::runtime::RuntimeDirectory;
+use crate::daemon::{Daemon, Settings, dry_run};
+use crate::efs::{ConfiguredMount, Identity};
+use crate::monitor;
+use crate::publish::Publisher;
+use crate::source::{Roots, Source};
+use crate::spool::{Directory, Limits, Opened, Spool};
+
+/// Run the daemon: sample the mounts, publish to CloudWatch
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    flags: ConfigFlags,
+    /// Publish once what happened since the last time, then end; the first time it takes two samples
+    #[arg(long)]
+    once: bool,
+    /// Write the requests as JSON lines to standard output; keep nothing, send nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+///
+/// A bad configuration, a second daemon, a directory that cannot be used. What goes wrong later is logged and
+/// waited out.
+pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let config = super::config::load(&args.flags)?.config;
+    start_log(&config);
+    let source = source(&config);
+    let settings = settings(&config, args.once);
+    let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
+    if args.dry_run {
+        return dry_run::run(&settings, &source, &SystemClock, &finder.without_network(), out);
+    }
+    let runtime_dir = RuntimeDirectory::lock(&config.runtime_dir)?;
+    let Opened { spool, counters } = open_spool(&config, &source)?;
+    let place = source.machine_id().or(source.host_name()).unwrap_or_default();
+    let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
+    let sink = CloudWatch::new(config.publish.region.clone());
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
+    tokio.context("starting")?.block_on(async {
+        let shutdown = shutdown().context("waiting for signals")?;
+        let edges = (&source, &SystemClock, &runtime_dir);
+        let mut daemon = Daemon::new(settings, edges, (spool, counters), publisher);
+        match args.once {
+            true => daemon.once(&sink, &finder, shutdown).await,
+            false => daemon.run(&sink, &finder, shutdown).await,
+        }
+        Ok(())
+    })
+}
+
+/// The places and the view that the configuration names.
+pub(super) fn source(config: &Config) -> Source {
+    let roots = Roots {
+        procfs: config.source.procfs.clone(),
+        sysfs: config.source.sysfs.clone(),
+        efs_state: config.source.efs_state.clone(),
+    };
+    Source::new(roots, config.source.namespace)
+}
+
+/// The `[[mounts]]` of the configuration.
+pub(super) fn configured_mounts(config: &Config) -> Vec<ConfiguredMount> {
+    let mount = |rule: &crate::config::MountRule| ConfiguredMount {
+        mount_point: rule.mount_point.to_string_lossy().into_owned(),
+        identity: Identity {
+            file_system: rule.file_system_id.clone(),
+            access_point: rule.access_point_id.clone(),
+            region: rule.region.clone(),
+        },
+    };
+    config.mounts.iter().map(mount).collect()
+}
+
+fn settings(config: &Config, once: bool) -> Settings {
+    Settings {
+        monitor: monitor::Settings {
+            sample_interval: config.sample_interval,
+            profile: config.profile,
+            max_series: config.limits.max_series as usize,
+            mounts: configured_mounts(config),
+        },
+        namespace: config.namespace.clone(),
+        once,
+    }
+}
+
+fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directory>> {
+    let path = &config.state_dir;
+    let usable = || {
+        let origin = config.origin("state_dir");
+        format!(
+            "the state directory {} ({origin}) cannot be used; let this user write there, or set state_dir",
+            path.display()
+        )
+    };
+    let owner = source.machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
+    let limits = Limits { max_bytes: config.spool.max_mib << 20, max_age: config.spool.max_age };
+    let disk = Directory::open(path).with_context(usable)?;
+    Spool::open(disk, &owner, limits).with_context(usable)
+}
+
+/// Whether a container's name would pass for this host's.
+fn in_container() -> bool {
+    let names = ["KUBERNETES_SERVICE_HOST", "ECS_CONTAINER_METADATA_URI_V4", "container"];
+    let files = ["/.dockerenv", "/run/.containerenv"];
+    names.iter().any(|name| std::env::var_os(name).is_some())
+        || files.iter().any(|file| File::open(Path::new(file)).is_ok())
+}
+
+fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Lines for a terminal or the journal, or JSON. The journal adds the time itself.
+fn start_log(config: &Config) {
+    use tracing_subscriber::fmt;
+    let level = match config.log.level {
+        LogLevel::Error => "error",
+        LogLevel::Warn => "warn",
+        LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+        LogLevel::Trace => "trace",
+    };
+    // The SDK tells in detail what it does; at most its warnings are of interest to a user.
+    let filter = match config.log.level {
+        LogLevel::Debug | LogLevel::Trace => level.to_owned(),
+        _ => format!("off,efsmon={level}"),
+    };
+    let builder = fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    // A second start in one process (tests) keeps the first one's.
+    let _ = match config.log.format {
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Auto if in_journal => builder.without_time().try_init(),
+        LogFormat::Auto | LogFormat::Text => builder.try_init(),
+    };
+}

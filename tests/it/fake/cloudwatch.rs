@@ -1,0 +1,278 @@
+//! A strict CloudWatch: PutMetricData over rpc-v2-cbor, which is all that the Rust SDK speaks. It refuses what AWS
+//! refuses, keeps every datum and request, and fails when told to.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ciborium::Value;
+use flate2::read::GzDecoder;
+
+use super::limits::{self, Recorded, Refusal};
+use super::server::{Answer, Reply, Request, Server};
+use super::tls::Certificate;
+
+/// What goes wrong with a request. Only the last two let its data in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    /// 400, code Throttling: how CloudWatch's query protocol says it.
+    Throttling,
+    /// 429, ThrottlingException.
+    TooManyRequests,
+    /// 503 with a body that is not CBOR, as a load balancer gives it.
+    ServiceUnavailable,
+    /// 500, InternalServiceError.
+    InternalError,
+    /// 413 with a body that is not CBOR.
+    TooLarge,
+    AccessDenied,
+    ExpiredToken,
+    /// The error of a bad datum, without the header `x-amzn-query-error`.
+    InvalidWithoutHeader,
+    /// 200 from something that is not CloudWatch.
+    Portal,
+    /// A TCP reset after the request was read.
+    Reset,
+    /// The request is read and never answered.
+    Mute,
+    /// The data are taken, and the connection is closed before the answer.
+    CloseAfterAccepting,
+    /// The data are taken, and the answer comes this much later.
+    Slow(Duration),
+}
+
+/// One request, whatever became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Put {
+    /// Since 1970, by the machine's clock.
+    pub at: Duration,
+    /// Of the body, on the wire.
+    pub bytes: usize,
+    pub gzip: bool,
+    /// Whether it carried an AWS Signature Version 4 for the service `monitoring`.
+    pub signed: bool,
+    /// How many data it put.
+    pub accepted: usize,
+}
+
+pub struct CloudWatch {
+    server: Server,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    now: Option<Duration>,
+    faults: VecDeque<Fault>,
+    puts: Vec<Put>,
+    data: Vec<Recorded>,
+    expired: Option<&'static str>,
+    accepting: Option<Box<dyn FnMut(usize) + Send>>,
+}
+
+impl CloudWatch {
+    pub fn start() -> CloudWatch {
+        CloudWatch::serve(None)
+    }
+
+    /// Over TLS: clients need SSL_CERT_FILE=[`Certificate::authority`].
+    pub fn start_tls(certificate: &Certificate) -> CloudWatch {
+        CloudWatch::serve(Some(certificate.acceptor.clone()))
+    }
+
+    fn serve(tls: Option<tokio_rustls::TlsAcceptor>) -> CloudWatch {
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = state.clone();
+        CloudWatch { server: Server::start(tls, move |request| put(&shared, &request)), state }
+    }
+
+    /// What AWS_ENDPOINT_URL takes.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// The time (since 1970) that timestamps are held against, in place of the machine's.
+    pub fn set_now(&self, now: Duration) {
+        self.state.lock().unwrap().now = Some(now);
+    }
+
+    /// The next `requests` requests meet this fault, after those that are lined up already.
+    pub fn fail_next(&self, requests: usize, fault: Fault) {
+        self.state.lock().unwrap().faults.extend(std::iter::repeat_n(fault, requests));
+    }
+
+    /// Requests signed with this access key meet [`Fault::ExpiredToken`].
+    pub fn expire(&self, access_key: &'static str) {
+        self.state.lock().unwrap().expired = Some(access_key);
+    }
+
+    /// No more faults.
+    pub fn recover(&self) {
+        self.state.lock().unwrap().faults.clear();
+    }
+
+    /// Called with the number of accepted requests whenever one's data are in and its answer is not yet sent: the
+    /// moment to kill the sender.
+    pub fn on_accepting(&self, hook: impl FnMut(usize) + Send + 'static) {
+        self.state.lock().unwrap().accepting = Some(Box::new(hook));
+    }
+
+    /// How many connections were made so far.
+    pub fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
+    /// Every request so far, in order of arrival.
+    pub fn puts(&self) -> Vec<Put> {
+        self.state.lock().unwrap().puts.clone()
+    }
+
+    /// Every datum so far, in order of arrival.
+    pub fn data(&self) -> Vec<Recorded> {
+        self.state.lock().unwrap().data.clone()
+    }
+}
+
+fn put(state: &Mutex<State>, request: &Request) -> Reply {
+    let mut state = state.lock().unwrap();
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let gzip = request.header("content-encoding") == Some("gzip");
+    let signed = request.header("authorization").is_some_and(|value| {
+        value.starts_with("AWS4-HMAC-SHA256 ") && value.contains("/monitoring/aws4_request")
+    });
+    let bytes = request.body.len();
+    state.puts.push(Put { at: wall, bytes, gzip, signed, accepted: 0 });
+
+    let key = request.header("authorization").and_then(|value| value.split(['=', '/']).nth(1));
+    let expired = key.is_some() && key == state.expired;
+    let fault = expired.then_some(Fault::ExpiredToken).or_else(|| state.faults.pop_front());
+    if let Some(reply) = fault.and_then(instead) {
+        return reply;
+    }
+    let data = match accepted(request, gzip, signed, state.now.unwrap_or(wall)) {
+        Ok(data) => data,
+        Err(refusal) => return refused(&refusal),
+    };
+    if let Some(put) = state.puts.last_mut() {
+        put.accepted = data.len();
+    }
+    state.data.extend(data);
+    let count = state.puts.iter().filter(|put| put.accepted > 0).count();
+    if let Some(hook) = &mut state.accepting {
+        hook(count);
+    }
+    match fault {
+        Some(Fault::CloseAfterAccepting) => Reply::Close,
+        Some(Fault::Slow(pause)) => Reply::Late(pause, answer(200, Vec::new(), map(&[]))),
+        _ => Reply::Answer(answer(200, Vec::new(), map(&[]))),
+    }
+}
+
+/// The reply that takes the place of a real one.
+fn instead(fault: Fault) -> Option<Reply> {
+    Some(match fault {
+        Fault::Throttling => error(400, "Throttling", "Throttling", "Rate exceeded"),
+        Fault::TooManyRequests => error(429, "ThrottlingException", "ThrottlingException", "Rate exceeded"),
+        Fault::InternalError => error(500, "InternalServiceError", "InternalServiceFault", "try again"),
+        Fault::AccessDenied => error(
+            403,
+            "AccessDenied",
+            "AccessDeniedException",
+            "User: arn:aws:sts::123456789012:assumed-role/web/i-1 is not authorized to perform: cloudwatch:PutMetricData",
+        ),
+        Fault::ExpiredToken => error(
+            403,
+            "ExpiredToken",
+            "ExpiredTokenException",
+            "The security token included in the request is expired",
+        ),
+        Fault::InvalidWithoutHeader => {
+            let body = error_body("InvalidParameterValueException", "The value NaN is invalid");
+            Reply::Answer(answer(400, Vec::new(), body))
+        }
+        Fault::ServiceUnavailable => html(503, "<html><body><h1>503 Service Unavailable</h1></body></html>"),
+        Fault::TooLarge => html(413, "<html><body><h1>413 Request Entity Too Large</h1></body></html>"),
+        Fault::Portal => html(200, "<html><body>Welcome! Please log in.</body></html>"),
+        Fault::Reset => Reply::Reset,
+        Fault::Mute => Reply::Mute,
+        Fault::CloseAfterAccepting | Fault::Slow(_) => return None,
+    })
+}
+
+fn accepted(request: &Request, gzip: bool, signed: bool, now: Duration) -> Result<Vec<Recorded>, Refusal> {
+    let refusal = |code, message: &str| Err(Refusal { code, message: message.to_owned() });
+    if request.method != "POST"
+        || request.path != "/service/GraniteServiceVersion20100801/operation/PutMetricData"
+    {
+        return refusal("UnknownOperationException", "only PutMetricData is known here");
+    }
+    if request.header("smithy-protocol") != Some("rpc-v2-cbor")
+        || request.header("content-type") != Some("application/cbor")
+    {
+        return refusal("UnknownOperationException", "only rpc-v2-cbor is spoken here");
+    }
+    if !signed {
+        return refusal("MissingAuthenticationToken", "the request is not signed for monitoring");
+    }
+    let mut body = Vec::new();
+    if gzip {
+        // One byte more than the limit is enough to see that it is passed.
+        let mut plain = GzDecoder::new(request.body.as_ref()).take(limits::BODY as u64 + 1);
+        if plain.read_to_end(&mut body).is_err() {
+            return refusal("SerializationException", "the body is not gzip");
+        }
+    } else {
+        body.extend_from_slice(&request.body);
+    }
+    limits::check(&body, now)
+}
+
+fn refused(refusal: &Refusal) -> Reply {
+    let status = match refusal.code {
+        "RequestEntityTooLarge" => 413,
+        "MissingAuthenticationToken" => 403,
+        "UnknownOperationException" => 404,
+        _ => 400,
+    };
+    let shape = match refusal.code {
+        "InvalidParameterValue" => "InvalidParameterValueException",
+        "InvalidParameterCombination" => "InvalidParameterCombinationException",
+        "MissingParameter" => "MissingRequiredParameterException",
+        other => other,
+    };
+    error(status, refusal.code, shape, &refusal.message)
+}
+
+/// CloudWatch's error: the shape's name in the body, the query protocol's code in a header (Smithy, awsQueryCompatible).
+fn error(status: u16, code: &str, shape: &str, message: &str) -> Reply {
+    let side = if status < 500 { "Sender" } else { "Receiver" };
+    let headers = vec![("x-amzn-query-error", format!("{code};{side}"))];
+    Reply::Answer(answer(status, headers, error_body(shape, message)))
+}
+
+fn error_body(shape: &str, message: &str) -> Vec<u8> {
+    map(&[("__type", &format!("com.amazonaws.cloudwatch#{shape}")), ("message", message)])
+}
+
+fn answer(status: u16, mut headers: Vec<(&'static str, String)>, body: Vec<u8>) -> Answer {
+    headers.push(("smithy-protocol", "rpc-v2-cbor".to_owned()));
+    headers.push(("content-type", "application/cbor".to_owned()));
+    headers.push(("x-amzn-requestid", "7a62c49f-347e-4fc4-9331-6e8eexample0".to_owned()));
+    Answer { status, headers, body }
+}
+
+fn html(status: u16, body: &str) -> Reply {
+    Reply::Answer(Answer {
+        status,
+        headers: vec![("content-type", "text/html".to_owned())],
+        body: body.into(),
+    })
+}
+
+fn map(entries: &[(&str, &str)]) -> Vec<u8> {
+    let entries = entries.iter().map(|(name, value)| (Value::from(*name), Value::from(*value))).collect();
+    let mut body = Vec::new();
+    ciborium::into_writer(&Value::Map(entries), &mut body).unwrap();
+    body
+}

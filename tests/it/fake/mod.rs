@@ -1,0 +1,8 @@
+//! Our doubles of AWS on loopback: each runs on a thread of its own, so that any test, async or not, and any child
+//! process can use them.
+
+pub mod cloudwatch;
+pub mod imds;
+pub mod limits;
+pub mod server;
+pub mod tls;

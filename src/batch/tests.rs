@@ -59,12 +59,13 @@ fn a_request_has_at_most_1000_data() {
 
 #[test]
 fn a_request_is_at_most_900_kb_long() {
-    // By size's own measure: 128 + 1 + (12 + 11 + 24) + 9 x 300 bytes each.
-    let full = datum("M", &[1.0; 150]);
-    assert_eq!(size(&full), 2_876);
-    let fit = 900_000 / 2_876;
-    assert_eq!(sizes(&split("EFSMon", vec![full.clone(); fit])), [fit]);
-    assert_eq!(sizes(&split("EFSMon", vec![full; fit + 1])), [fit, 1]);
+    // By size's own measure: 128 + 125 + (12 + 11 + 24) + 9 x 300 bytes each, 300 times.
+    let full = datum(&"M".repeat(125), &[1.0; 150]);
+    assert_eq!(size(&full), 3_000);
+    assert_eq!(sizes(&split("EFSMon", vec![full.clone(); 300])), [300]);
+    assert_eq!(sizes(&split("EFSMon", vec![full.clone(); 301])), [300, 1]);
+    let one_more = datum(&"M".repeat(126), &[1.0; 150]);
+    assert_eq!(sizes(&split("EFSMon", [vec![full; 299], vec![one_more]].concat())), [299, 1]);
     // The largest data that there can be.
     let large: Vec<Datum> = (0..100).map(|_| largest(150)).collect();
     let split = split("EFSMon", large);

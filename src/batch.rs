@@ -50,8 +50,9 @@ pub fn split(namespace: &str, data: Vec<Datum>) -> Split {
 /// The most bytes that a datum takes in a request, before compression: names, 9 bytes a number, and what
 /// CBOR writes around them.
 pub fn size(datum: &Datum) -> usize {
-    // An instance id has 19 characters, other hosts' ids may be longer.
-    let dimension = |d: &Dimension| d.name.len() + d.value.as_ref().map_or(256, String::len) + 24;
+    // A host's id that is still to come may be as long as a value can be.
+    let value = |value: &Option<String>| value.as_ref().map_or(MAX_DIMENSION_VALUE, String::len);
+    let dimension = |d: &Dimension| d.name.len() + value(&d.value) + 24;
     let dimensions: usize = datum.dimensions.iter().map(dimension).sum();
     128 + datum.metric.len() + dimensions + 9 * (datum.values.len() + datum.counts.len())
 }

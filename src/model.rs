@@ -188,3 +188,79 @@ pub enum Host {
     /// Not to be found: data that carry it are not published.
     Unknown,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_8_or_17_lower_case_hex_digits() {
+        for digits in ["01234567", "89abcdef", "0123456789abcdef0"] {
+            assert_eq!(
+                format!("fs-{digits}").parse::<FileSystemId>().unwrap().as_str(),
+                format!("fs-{digits}")
+            );
+            assert_eq!(
+                format!("fsap-{digits}").parse::<AccessPointId>().unwrap().to_string(),
+                format!("fsap-{digits}")
+            );
+            assert!(format!("fsap-{digits}").parse::<FileSystemId>().is_err());
+            assert!(format!("fs-{digits}").parse::<AccessPointId>().is_err());
+            assert!(digits.parse::<FileSystemId>().is_err());
+        }
+        for digits in [
+            "",
+            "0123456",
+            "012345678",
+            "0123456789abcdef",
+            "0123456789abcdef01",
+            "0123456G",
+            "0123456A",
+            "0123456ü",
+        ] {
+            assert!(format!("fs-{digits}").parse::<FileSystemId>().is_err(), "{digits}");
+        }
+        let message = "\"fs-1\" is not fs- followed by 8 or 17 lower-case hex digits";
+        assert_eq!("fs-1".parse::<FileSystemId>().unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn an_id_is_checked_when_it_is_read_back() {
+        let id: FileSystemId = serde_json::from_str("\"fs-01234567\"").unwrap();
+        assert_eq!(serde_json::to_string(&id).unwrap(), "\"fs-01234567\"");
+        assert!(serde_json::from_str::<FileSystemId>("\"fs-0123456\"").is_err());
+        assert!(serde_json::from_str::<AccessPointId>("7").is_err());
+    }
+
+    #[test]
+    fn a_minute_is_the_60_seconds_that_a_moment_lies_in() {
+        let minute = |milliseconds| Minute::of(Duration::from_millis(milliseconds)).seconds();
+        assert_eq!((minute(0), minute(59_999), minute(60_000), minute(119_999)), (0, 0, 60, 60));
+        let minute = Minute::of(Duration::from_secs(1_790_000_099));
+        assert_eq!((minute.seconds(), minute.next().seconds()), (1_790_000_040, 1_790_000_100));
+        assert_eq!(minute.end() - minute.start(), Duration::from_secs(60));
+        assert_eq!(minute.to_string(), "2026-09-21T14:14:00Z");
+        assert_eq!(serde_json::to_string(&minute).unwrap(), "1790000040");
+    }
+
+    #[test]
+    fn a_datum_waits_for_the_host_as_long_as_a_dimension_does() {
+        let dimension = |name: &'static str, value: Option<&str>| Dimension {
+            name: name.into(),
+            value: value.map(str::to_owned),
+        };
+        let mut datum = Datum {
+            metric: "Hosts".into(),
+            dimensions: vec![dimension("FileSystemId", Some("fs-01234567"))],
+            timestamp: Minute::of(Duration::ZERO),
+            unit: Unit::Count,
+            values: vec![1.0],
+            counts: vec![1.0],
+        };
+        assert!(!datum.needs_host());
+        datum.dimensions.push(dimension("InstanceId", None));
+        assert!(datum.needs_host());
+        datum.dimensions.clear();
+        assert!(!datum.needs_host());
+    }
+}

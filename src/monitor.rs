@@ -54,7 +54,7 @@ pub struct Sighting {
     pub unidentified: u64,
     /// Mounts that came, went or moved during the reading.
     pub unjoined: usize,
-    /// Parts of mountstats that could not be read.
+    /// Parts of mountstats and of mountinfo that could not be read.
     pub problems: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Monitor {
     pub fn observe(&mut self, reading: &Reading, helper_state: impl FnMut() -> Vec<HelperMount>) -> Sighting {
         let parsed = mountstats::parse(&reading.mountstats);
         let (before, _) = mountinfo::parse(&reading.mountinfo_before);
-        let (after, _) = mountinfo::parse(&reading.mountinfo_after);
+        let (after, unread_mounts) = mountinfo::parse(&reading.mountinfo_after);
         let seen = join(&before, &parsed, &after);
         let moment = reading.moment;
         self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
@@ -101,7 +101,8 @@ impl Monitor {
         let mut sighting = self.sighting(&seen);
         sighting.view = Some(reading.view);
         sighting.unidentified = self.attribution.unidentified(moment);
-        sighting.problems = parsed.problems.iter().take(NAMED).map(ToString::to_string).collect();
+        let problems = parsed.problems.iter().chain(&unread_mounts);
+        sighting.problems = problems.take(NAMED).map(ToString::to_string).collect();
         sighting
     }
 
@@ -166,3 +167,6 @@ impl Monitor {
         sighting
     }
 }
+
+#[cfg(test)]
+mod tests;

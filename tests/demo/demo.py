@@ -6,9 +6,9 @@ The figures that arrived are read back and held against the counters themselves,
 the same texts. Exit status 1 when one differs.
 
 The input is tests/fixtures/replays/server-restart: /proc/self/mountstats of a Linux 6.1 host, once a second, while
-its NFS server was stopped for 5 seconds and started again. Two things are made up: the seconds since the mount
-(`age:`), which are the replay's own, and a second file system. That one is the same recording, 5 seconds ahead,
-under the names that a mount by amazon-efs-utils has.
+its NFS server was stopped for 5 seconds and started again. Three things are made up: the seconds since the mount
+(`age:`), which are the replay's own; a pause around the end of the minute; and a second file system, which is the
+same recording, 5 seconds ahead, under the names that a mount by amazon-efs-utils has.
 """
 
 import datetime

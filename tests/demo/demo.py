@@ -144,6 +144,7 @@ class Demo:
                 raise Failed(f"the daemon does not start:\n{self.log('efsmon')}")
             time.sleep(0.05)
         show("efsmon mounts", self.ask("mounts", config))
+        say("  The first has its name in the device; the second, of 127.0.0.1:/, in amazon-efs-utils' state.")
         return daemon
 
     def replay(self, replay, daemon, config):

@@ -11,8 +11,17 @@ cbor2_version := 6.3.0
 
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
+nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 
-.PHONY: test bench rust python
+.PHONY: demo test bench compiler rust python
+
+# Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
+demo: compiler $(ministack)
+	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
+	@echo 'building efsmon (about two minutes the first time)'
+	@cargo build --release --locked --quiet
+	@$(tools)/ministack/bin/python tests/demo/demo.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" \
+	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
 test: rust $(deny) $(ministack)
@@ -32,11 +41,13 @@ bench: rust
 	@cargo bench --locked --quiet
 
 # What rustup, and gcc for the crates that build C, must have brought.
-rust:
+compiler:
 	@command -v cargo >/dev/null || { echo 'cargo is missing: install Rust 1.95 or later, see https://rustup.rs' >&2; exit 1; }
+	@command -v cc >/dev/null || { $(call apt,gcc libc6-dev); }
+
+rust: compiler
 	@cargo fmt --version >/dev/null 2>&1 || rustup --quiet component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup --quiet component add clippy
-	@command -v cc >/dev/null || { $(call apt,gcc libc6-dev); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }
@@ -55,6 +66,13 @@ $(ministack): | python
 	@python3 -m venv --clear $(tools)/ministack
 	@$(call pip,ministack) ministack==$(ministack_version) cbor2==$(cbor2_version)
 	@touch $@
+
+# Debian's package of nfsiostat, without its services. The list of packages may be missing or old: then it is asked for.
+fetch_nfsiostat = package=$$(mktemp -d); \
+  download() { (cd $$package && apt-get -qq download nfs-common 2>/dev/null); }; \
+  { download || { $(sudo:sudo=sudo -n) apt-get -qq update && download; }; } 2>/dev/null \
+    && dpkg -x $$package/nfs-common_*.deb $(tools)/nfs-common || rm -rf $(tools)/nfs-common; \
+  rm -rf $$package
 
 pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check
 apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(1) >/dev/null

@@ -15,4 +15,5 @@
 
 mod config;
 mod house;
+mod minute;
 mod mountstats;

@@ -22,9 +22,10 @@ pub struct Attribution {
 #[derive(Debug)]
 struct Entry {
     answer: Answer,
-    /// CLOCK_MONOTONIC at its birth, and when it was first seen here.
+    /// CLOCK_MONOTONIC at its birth, and when it was first and last seen here.
     born: Duration,
     first_seen: Duration,
+    last_seen: Duration,
     device: Vec<u8>,
     mount_point: Vec<u8>,
 }
@@ -43,6 +44,7 @@ impl Attribution {
         for superblock in &seen.superblocks {
             let entry = earlier.remove(&superblock.number).filter(|entry| entry.is(superblock, moment));
             let mut entry = entry.unwrap_or_else(|| Entry::new(superblock, moment));
+            entry.last_seen = moment.monotonic;
             if matches!(entry.answer, Answer::Pending(_)) {
                 let mut lookups = Lookups { configured, helper: &[] };
                 entry.answer = best_answer(superblock, lookups);
@@ -55,7 +57,7 @@ impl Attribution {
         }
         // A superblock that this reading lacks may be back in the next.
         earlier.retain(|number, entry| {
-            !self.known.contains_key(number) && moment.monotonic.saturating_sub(entry.first_seen) < PATIENCE
+            !self.known.contains_key(number) && moment.monotonic.saturating_sub(entry.last_seen) < PATIENCE
         });
         self.known.extend(earlier);
     }
@@ -70,9 +72,10 @@ impl Attribution {
         self.pending().filter(|(_, entry)| !entry.is_overdue(now)).map(|(number, _)| *number).collect()
     }
 
-    /// How many have waited for an answer too long.
+    /// How many of those that the last reading held have waited for an answer too long.
     pub fn unidentified(&self, now: Moment) -> u64 {
-        self.pending().filter(|(_, entry)| entry.is_overdue(now)).count() as u64
+        let here = |entry: &Entry| entry.last_seen == now.monotonic;
+        self.pending().filter(|(_, entry)| here(entry) && entry.is_overdue(now)).count() as u64
     }
 
     fn pending(&self) -> impl Iterator<Item = (&DeviceNumber, &Entry)> {
@@ -87,6 +90,7 @@ impl Entry {
             answer: Answer::Pending("new"),
             born: birth(superblock, moment),
             first_seen: moment.monotonic,
+            last_seen: moment.monotonic,
             device: record.and_then(|record| record.device).unwrap_or_default().to_owned(),
             mount_point: record.map(|record| record.mount_point).unwrap_or_default().to_owned(),
         }

@@ -91,7 +91,9 @@ impl Sampler {
                     Some((counters.since(&born.counters, &self.names, by_operation)?, born))
                 });
             let next = match start {
-                Some((_, known)) if held.contains(&superblock.number) => Known { missed: 0, ..known },
+                Some((_, known)) if held.contains(&superblock.number) => {
+                    Known { missed: 0, ..known.shown_by(superblock) }
+                }
                 Some((traffic, known)) => {
                     let elapsed = moment.monotonic.saturating_sub(known.since.monotonic);
                     intervals.push(Interval { number: superblock.number, end: moment, elapsed, traffic });

@@ -17,3 +17,4 @@ mod config;
 mod house;
 mod minute;
 mod mountstats;
+mod oracle;

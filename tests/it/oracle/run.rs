@@ -1,5 +1,6 @@
 //! A host, the code and the rules side by side, from reading to reading.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use efsmon::catalog::{OwnFigures, Profile};
@@ -7,10 +8,10 @@ use efsmon::efs::helper_mounts;
 use efsmon::model::Datum;
 use efsmon::monitor::{Monitor, Settings, State};
 
-use super::host::{Host, SECOND};
+use super::host::{Host, Owner, SECOND};
 use super::rules::{Own, Rules};
 use super::table::Table;
-use super::text::{reading, sight, state_files};
+use super::text::{Sight, reading, sight, state_files};
 
 /// 2026-11-30T11:58:00Z.
 const START: i128 = 1_796_039_880 * SECOND;
@@ -27,6 +28,17 @@ pub struct Run {
     /// Commits fail.
     pub disk_is_full: bool,
     own: u64,
+    /// What each superblock had when it was last seen, and when that was.
+    seen: BTreeMap<usize, (i128, u64)>,
+    pub stretches: Vec<Stretch>,
+}
+
+/// The READ bytes of one superblock from one sight of it, or its birth, to the next.
+pub struct Stretch {
+    pub file_system: &'static str,
+    pub from: i128,
+    pub to: i128,
+    pub bytes: u64,
 }
 
 impl Run {
@@ -55,6 +67,8 @@ impl Run {
             committed,
             disk_is_full: false,
             own: 0,
+            seen: BTreeMap::new(),
+            stretches: Vec::new(),
         }
     }
 
@@ -116,8 +130,23 @@ impl Run {
     fn observe(&mut self) {
         let host = &self.host;
         self.monitor.observe(&reading(host), || helper_mounts(&state_files(host)));
-        self.rules.observe(&sight(host));
+        let sight = sight(host);
+        self.rules.observe(&sight);
+        self.remember(&sight);
         self.host.reading_done();
+    }
+
+    fn remember(&mut self, sight: &Sight) {
+        let very_first = self.seen.is_empty();
+        for shown in &sight.superblocks {
+            let bytes = shown.counters.bytes("READ");
+            let before = self.seen.insert(shown.truth, (sight.wall, bytes));
+            let birth = (!very_first).then_some((sight.wall - shown.age * SECOND, 0));
+            if let (Some((from, earlier)), Owner::FileSystem(file_system)) = (before.or(birth), shown.owner) {
+                let bytes = bytes - earlier;
+                self.stretches.push(Stretch { file_system, from, to: sight.wall, bytes });
+            }
+        }
     }
 
     fn commit(&mut self) {

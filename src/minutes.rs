@@ -13,7 +13,7 @@
 //!   piece: totals only, a second datum with the same timestamp.
 //! - Timestamps are the start of the minute, so that a minute here lies under the same minute of AWS/EFS.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -45,8 +45,10 @@ pub struct Minutes {
     open: BTreeMap<Minute, Open>,
     late: BTreeMap<Minute, BTreeMap<FileSystemId, Traffic>>,
     closed_through: Option<Minute>,
-    /// The last minute whose `Hosts` and `Clients` are on their way: they are said once.
+    /// The last minute whose `Hosts` is on its way, and the file systems whose `Clients` of it are: each is
+    /// said once, also of a minute that is closed early and goes on after a restart.
     announced: Option<Minute>,
+    announced_clients: BTreeSet<FileSystemId>,
     /// RPC bytes of reads and writes that no minute will hold: their interval was longer than a day.
     unpublished_bytes: u64,
 }
@@ -80,8 +82,9 @@ struct Account {
 struct Closed {
     minute: Minute,
     open: Open,
-    /// Whether `Hosts` and `Clients` are still to be said.
+    /// Whether `Hosts` is still to be said, and of which file systems `Clients`.
     announce: bool,
+    clients: BTreeSet<FileSystemId>,
 }
 
 impl Minutes {
@@ -96,7 +99,7 @@ impl Minutes {
         self.forgive_the_clock(end);
         if let Some(last) = self.last.replace(moment) {
             let elapsed = moment.monotonic.saturating_sub(last.monotonic);
-            if elapsed <= GAP {
+            if !elapsed.is_zero() && elapsed <= GAP {
                 self.add_windows(Span::before(moment.wall, elapsed, grid), elapsed);
             }
         }
@@ -139,8 +142,17 @@ impl Minutes {
             let announce = open.observed && self.announced < Some(minute);
             if announce {
                 self.announced = Some(minute);
+                self.announced_clients.clear();
             }
-            closed.push(Closed { minute, open, announce });
+            let clients = match open.observed && self.announced == Some(minute) {
+                true => open
+                    .mounted()
+                    .filter(|id| self.announced_clients.insert((*id).clone()))
+                    .cloned()
+                    .collect(),
+                false => BTreeSet::new(),
+            };
+            closed.push(Closed { minute, open, announce, clients });
         }
         limit.choose(&closed, &self.late);
         let late = std::mem::take(&mut self.late);
@@ -204,6 +216,11 @@ impl Minutes {
 }
 
 impl Open {
+    /// The file systems that were mounted while readings were taken.
+    fn mounted(&self) -> impl Iterator<Item = &FileSystemId> {
+        self.file_systems.iter().filter(|(_, account)| account.mounted()).map(|(id, _)| id)
+    }
+
     fn add(&mut self, file_system: &FileSystemId, part: Span, traffic: &Traffic) {
         let account = self.file_systems.entry(file_system.clone()).or_default();
         account.total.add(traffic);

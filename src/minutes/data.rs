@@ -89,7 +89,9 @@ impl Owner<'_> {
                 };
                 self.one(metric, windows().filter_map(mean).collect())
             }
-            Formula::Mounted if closed.announce && account.mounted() => self.one(metric, vec![(1.0, 1.0)]),
+            Formula::Mounted if closed.clients.contains(self.file_system) => {
+                self.one(metric, vec![(1.0, 1.0)])
+            }
             Formula::ByOperation => self.by_operation(metric, &account.total),
             Formula::Mounted | Formula::Alive | Formula::Own(_) | Formula::Later => Vec::new(),
         }

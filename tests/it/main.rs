@@ -27,3 +27,6 @@ mod parity;
 mod readme;
 mod stat;
 mod superblocks;
+mod minute;
+mod mountstats;
+mod oracle;

@@ -1,7 +1,14 @@
 //! The built program, from `/proc` to CloudWatch: what it publishes is what the counters grew by.
 
+mod identity;
 mod machine;
 mod process;
+mod promises;
+mod publishing;
+mod readings;
+mod reports;
+mod rounds;
+mod state;
 
 use std::fs;
 

@@ -260,8 +260,10 @@ impl Mount {
         let Mount { device, mount_point, port, payload: (read, written), .. } = self;
         let age = self.age + self.born.elapsed().as_secs();
         let mut text = format!("device {device} mounted on {mount_point} with fstype nfs4 statvers=1.1\n");
+        // The kernel prints a port only when it is not the usual one.
+        let port = if *port == 2049 { String::new() } else { format!("port={port},") };
         text += &format!(
-            "\topts:\trw,vers=4.1,rsize=1048576,wsize=1048576,hard,noresvport,proto=tcp,port={port},timeo=600,retrans=2,sec=sys\n"
+            "\topts:\trw,vers=4.1,rsize=1048576,wsize=1048576,hard,noresvport,proto=tcp,{port}timeo=600,retrans=2,sec=sys\n"
         );
         text +=
             &format!("\tage:\t{age}\n\tcaps:\tcaps=0x3fffff,wtmult=512\n\tnfsv4:\tbm0=0xfdffbfff,acl=0x0\n");

@@ -227,7 +227,9 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         self.read();
         let data = self.monitor.close(&self.own_figures());
-        if !data.is_empty() || self.committed.is_empty() {
+        // The very first reading is where counting starts, whatever becomes of this process.
+        let first = self.committed.is_empty() && self.samples.taken > 0;
+        if first || !data.is_empty() {
             self.commit(data);
         }
         self.write_status();

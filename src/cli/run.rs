@@ -150,29 +150,28 @@ fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Lines for a terminal or the journal, or JSON. The journal adds the time itself.
 fn start_log(config: &Config) {
-    use tracing_subscriber::fmt;
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
     let level = match config.log.level {
-        LogLevel::Error => "error",
-        LogLevel::Warn => "warn",
-        LogLevel::Info => "info",
-        LogLevel::Debug => "debug",
-        LogLevel::Trace => "trace",
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     };
-    // The SDK tells in detail what it does; at most its warnings are of interest to a user.
-    let filter = match config.log.level {
-        LogLevel::Debug | LogLevel::Trace => level.to_owned(),
-        _ => format!("off,efsmon={level}"),
-    };
-    let builder = fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+    // What the SDK does is of interest only to who looks for a fault.
+    let others = if level >= LevelFilter::DEBUG { level } else { LevelFilter::OFF };
+    let targets = Targets::new().with_default(others).with_target("efsmon", level);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
-    // A second start in one process (tests) keeps the first one's.
-    let _ = match config.log.format {
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-        LogFormat::Auto if in_journal => builder.without_time().try_init(),
-        LogFormat::Auto | LogFormat::Text => builder.try_init(),
+    let lines = match config.log.format {
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Auto if in_journal => lines.without_time().boxed(),
+        LogFormat::Auto | LogFormat::Text => lines.boxed(),
     };
+    // A second start in one process (tests) keeps the first one's.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
 }

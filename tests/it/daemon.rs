@@ -1,5 +1,6 @@
 //! The built program, from `/proc` to CloudWatch: what it publishes is what the counters grew by.
 
+mod footprint;
 mod identity;
 mod machine;
 mod process;

@@ -15,8 +15,12 @@ pub const DEVICE_A: &str = "fs-0123456789abcdef0.efs.eu-west-1.amazonaws.com:/";
 pub const DEVICE_B: &str = "fs-0fedcba9876543210.efs.eu-west-1.amazonaws.com:/";
 pub const HOST_NAME: &str = "web-7.example";
 
-/// How often the tree is made anew: the kernel shows an age in whole seconds, and efsmon allows for no more.
+/// How often the tree is made anew: the kernel shows an age in whole seconds, and efsmon allows for little more.
 const REFRESH: Duration = Duration::from_millis(100);
+const REFRESH_OF_MANY: Duration = Duration::from_millis(400);
+
+/// All operations that a kernel prints, most of them unused.
+const CAPTURE: &str = include_str!("../../fixtures/captures/smoke/nfsiostat/0.mountstats");
 
 pub struct Machine {
     directory: tempfile::TempDir,
@@ -30,6 +34,8 @@ struct State {
     trees: u64,
     mounts: Vec<Mount>,
     fault: Option<Fault>,
+    /// Further lines of each record's table.
+    other_operations: String,
 }
 
 /// What is wrong with the texts.
@@ -89,14 +95,17 @@ impl Machine {
         let boot_id = "1b4e28ba-2fa1-4d2e-883f-0016d3cca427\n";
         fs::write(procfs.join("sys/kernel/random/boot_id"), boot_id).unwrap();
         fs::write(procfs.join("sys/kernel/hostname"), format!("{HOST_NAME}\n")).unwrap();
-        let state = Arc::new(Mutex::new(State { procfs, trees: 0, mounts: Vec::new(), fault: None }));
+        let (mounts, other_operations) = (Vec::new(), String::new());
+        let state = State { procfs, trees: 0, mounts, fault: None, other_operations };
+        let state = Arc::new(Mutex::new(state));
         state.lock().unwrap().show();
         let stop = Arc::new(AtomicBool::new(false));
         let refresher = std::thread::spawn({
             let (state, stop) = (state.clone(), stop.clone());
             move || {
                 while !stop.load(Ordering::Relaxed) {
-                    std::thread::sleep(REFRESH);
+                    let many = state.lock().unwrap().mounts.len() > 100;
+                    std::thread::sleep(if many { REFRESH_OF_MANY } else { REFRESH });
                     state.lock().unwrap().show();
                 }
             }
@@ -140,6 +149,32 @@ impl Machine {
             state.mounts[place].port = port;
             place
         })
+    }
+
+    /// Mounts of `mounts / 10` file systems, in all their length, and each at work.
+    pub fn mount_many(&self, mounts: usize) {
+        let ours = ["NULL", "READ", "WRITE", "LOOKUP", "SEQUENCE"];
+        let table = CAPTURE.lines().skip_while(|line| *line != "\tper-op statistics").skip(1);
+        let table =
+            table.filter(|line| !line.is_empty() && !ours.contains(&line.trim().split(':').next().unwrap()));
+        let other_operations: String = table.map(|line| format!("{line}\n")).collect();
+        self.change(|state| {
+            state.other_operations = other_operations;
+            for place in 0..mounts {
+                let device = format!("fs-{:017x}.efs.eu-west-1.amazonaws.com:/", place / 10);
+                state.add(&device, &format!("/var/lib/data/mount-{place}"), 3600, 1_000_000);
+            }
+        });
+    }
+
+    /// Every mount does something.
+    pub fn work(&self) {
+        self.change(|state| {
+            for mount in &mut state.mounts {
+                mount.read.add(10, 2_000, 41_000, 50);
+                mount.write.add(10, 41_000, 1_600, 80);
+            }
+        });
     }
 
     pub fn unmount(&self, place: usize) {
@@ -242,7 +277,7 @@ impl State {
     fn mountstats(&self) -> String {
         let mut text = "device /dev/vda mounted on / with fstype ext4\n".to_owned();
         for (place, mount) in self.mounts.iter().enumerate().filter(|(_, mount)| mount.mounted) {
-            let mut record = mount.record();
+            let mut record = mount.record(&self.other_operations);
             if self.fault == Some(Fault::BadRecord(place)) {
                 record = record.replace("\t        READ: ", "\t        READ: x ");
             }
@@ -256,7 +291,7 @@ impl State {
 }
 
 impl Mount {
-    fn record(&self) -> String {
+    fn record(&self, other_operations: &str) -> String {
         let Mount { device, mount_point, port, payload: (read, written), .. } = self;
         let age = self.age + self.born.elapsed().as_secs();
         let mut text = format!("device {device} mounted on {mount_point} with fstype nfs4 statvers=1.1\n");
@@ -275,6 +310,7 @@ impl Mount {
         text += &self.read.line("READ");
         text += &self.write.line("WRITE");
         text += &self.lookup.line("LOOKUP");
+        text += other_operations;
         text + &Calls { requests: 60, sent: 6000, received: 6000, ms: 60 }.line("SEQUENCE") + "\n"
     }
 }

@@ -19,7 +19,7 @@ use crate::fake::cloudwatch::{CloudWatch, Fault};
 
 /// Puts minutes of an hour ago into the state directory, one request each: `data` data of the value 1, named after
 /// their place.
-fn leave_behind(machine: &Machine, requests: usize, data: usize) {
+pub fn leave_behind(machine: &Machine, requests: usize, data: usize) {
     let roots = Roots { procfs: "/proc".into(), sysfs: "/sys".into(), efs_state: "/none".into() };
     let owner = Source::new(roots, Namespace::Own).machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
     let directory = Directory::open(&machine.path().join("state")).unwrap();

@@ -64,6 +64,33 @@ fn a_void_reading_is_said_once_counted_and_made_good_by_the_next() {
 }
 
 #[test]
+fn what_is_void_from_the_start_is_counted_too() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    machine.set_fault(Some(Fault::NoMountstats));
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url());
+    let running = efsmon.start();
+    running.wait_for("void samples", |status| status["samples"]["void"].as_u64() >= Some(2));
+    machine.set_fault(None);
+    let status = running.wait_for("a sample", |status| status["samples"]["taken"].as_u64() >= Some(1));
+    machine.read(a, 3, (600, 12_672), 12_288);
+    // The first sample that is not void is on the disk at once.
+    running.kill();
+    efsmon.start().terminate();
+    assert_eq!(sum(&cloudwatch.data(), "ReadBytes", &A), 13_272.0);
+
+    machine.set_fault(Some(Fault::NoMountstats));
+    let running = efsmon.start();
+    running.wait_for("void samples", |status| status["samples"]["void"].as_u64() >= Some(2));
+    machine.set_fault(None);
+    running.wait_for_log("reading the mounts again");
+    let void = running.status()["samples"]["void"].as_u64().unwrap();
+    running.terminate();
+    assert_eq!(sum(&cloudwatch.data(), "SamplesLost", &[]), void as f64, "{status}");
+}
+
+#[test]
 fn one_bad_record_costs_its_mount_only_and_is_shown_with_its_line() {
     let cloudwatch = CloudWatch::start();
     let machine = Machine::new();

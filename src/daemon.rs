@@ -6,25 +6,26 @@ use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tracing::{error, info, warn};
+use anyhow::bail;
+use tracing::{info, warn};
 
-use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
-use crate::efs::helper_mounts;
-use crate::model::{Datum, Host, Moment};
-use crate::monitor::{self, Monitor, Sighting, State};
+use crate::model::{Host, Moment};
+use crate::monitor::{self, Monitor, Sighting};
 use crate::publish::{Failure, Publisher, Request, Sink, Step};
-use crate::source::{Reading, Source};
+use crate::source::Source;
 use crate::spool::{Disk, Spool};
 
 pub mod dry_run;
 pub mod host;
+mod kept;
+mod reading;
 pub mod runtime;
 pub mod status;
 
 use host::HostFinder;
+use kept::kept_state;
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
 
@@ -40,13 +41,6 @@ pub struct Settings {
     pub once: bool,
 }
 
-/// What the spool keeps for the daemon beside the requests: where to go on from.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    boot_id: Option<String>,
-    state: State,
-}
-
 /// What the daemon works with; everything that touches the world is handed in.
 pub struct Daemon<'a, C, D: Disk> {
     settings: Settings,
@@ -60,7 +54,7 @@ pub struct Daemon<'a, C, D: Disk> {
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
     goes_on: bool,
-    /// What the last commit wrote: where to go back to when one fails.
+    /// What the last commit of this boot wrote: where to go back to when one fails. Empty before the first.
     committed: Vec<u8>,
     own: OwnFigures,
     /// What of the spool's losses and the publisher's unknown outcomes `own` has had.
@@ -70,6 +64,7 @@ pub struct Daemon<'a, C, D: Disk> {
     last_tick: Option<Moment>,
     failing: Failing,
     started: Moment,
+    ended: bool,
 }
 
 /// What is wrong at present and has been said.
@@ -92,9 +87,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
-        let state = counters.as_deref().and_then(|counters| kept_state(counters, boot_id.as_deref()));
-        let goes_on = state.is_some();
-        let monitor = Monitor::new(settings.monitor.clone(), state.unwrap_or_default());
+        let kept = counters.and_then(|counters| Some((kept_state(&counters, boot_id.as_deref())?, counters)));
+        let goes_on = kept.is_some();
+        let (state, committed) = kept.unwrap_or_default();
+        let monitor = Monitor::new(settings.monitor.clone(), state);
         Daemon {
             settings,
             source,
@@ -106,7 +102,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             host: Host::Pending,
             boot_id,
             goes_on,
-            committed: counters.unwrap_or_default(),
+            committed,
             own: OwnFigures::default(),
             reported: (0, 0),
             samples: Samples::default(),
@@ -114,6 +110,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             last_tick: None,
             failing: Failing::default(),
             started: clock.now(),
+            ended: false,
         }
     }
 
@@ -122,6 +119,9 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         let mut shutdown = pin!(shutdown);
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
+        if let Some(host) = finder.configured() {
+            self.host_found(host);
+        }
         self.tick();
         self.tell_systemd(sd_notify::NotifyState::Ready);
         loop {
@@ -153,7 +153,16 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     }
 
     /// What happened since the last run, or in one sample interval when there was none; then sends and ends.
-    pub async fn once(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong that the daemon would wait out. Nothing is lost by it: the next round has it.
+    pub async fn once(
+        &mut self,
+        sink: &impl Sink,
+        finder: &HostFinder,
+        shutdown: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
         if !self.goes_on {
             self.tick();
             tokio::select! {
@@ -165,6 +174,18 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             self.host_found(host);
         }
         self.finish(sink, None).await;
+        if let Some(error) = &self.failing.reading {
+            bail!("the mounts cannot be read: {error}");
+        }
+        if self.failing.commit {
+            bail!("nothing could be kept in the state directory, so nothing was sent; the log says why");
+        }
+        match self.publisher.standing().last_failure {
+            Some(failure) => {
+                bail!("not all was sent, and the rest is kept for the next round: {}", failure.message)
+            }
+            None => Ok(()),
+        }
     }
 
     /// The last reading, the open minute, and what can be sent of it in a few seconds.
@@ -194,6 +215,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         if tokio::time::timeout(LAST_DRAIN, drain).await.is_err() {
             info!("stopping: what was not sent stays in the spool");
         }
+        self.ended = true;
         self.write_status();
     }
 
@@ -205,131 +227,13 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         self.read();
         let data = self.monitor.close(&self.own_figures());
-        if !data.is_empty() || self.committed.is_empty() {
+        // The very first reading is where counting starts, whatever becomes of this process.
+        let first = self.committed.is_empty() && self.samples.taken > 0;
+        if first || !data.is_empty() {
             self.commit(data);
         }
         self.write_status();
         self.tell_systemd(sd_notify::NotifyState::Watchdog);
-    }
-
-    fn read(&mut self) {
-        match self.source.read(self.clock) {
-            Ok(reading) => {
-                self.samples.taken += 1;
-                if self.failing.reading.take().is_some() {
-                    info!("reading the mounts again");
-                }
-                self.take_in(&reading);
-            }
-            Err(error) => {
-                self.samples.void += 1;
-                if self.failing.reading.replace(error.to_string()).is_none() {
-                    warn!(%error, "this sample is void; the next complete one covers its time");
-                }
-            }
-        }
-    }
-
-    fn take_in(&mut self, reading: &Reading) {
-        let source = self.source;
-        let mut unreadable = None;
-        let sighting = self.monitor.observe(reading, || match source.efs_state() {
-            Ok(files) => helper_mounts(&files),
-            Err(error) => {
-                unreadable = Some(error);
-                Vec::new()
-            }
-        });
-        if let Some(error) = unreadable
-            && !sighting.same_mounts(&self.sighting)
-        {
-            warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
-        }
-        if !sighting.problems.is_empty() && !std::mem::replace(&mut self.failing.problems, true) {
-            warn!(
-                first = sighting.problems.first(),
-                "a part of mountstats cannot be read; the other mounts go on"
-            );
-        }
-        self.failing.problems = !sighting.problems.is_empty();
-        if sighting.superblocks == 0 && self.samples.taken == 1 {
-            info!("no NFS mounts yet; mounts are noticed as they come");
-        }
-        self.sighting = sighting;
-    }
-
-    /// What the host says of itself for the minute that closes now.
-    fn own_figures(&self) -> OwnFigures {
-        let losses = self.spool.standing().losses.data().saturating_sub(self.reported.0);
-        let unknown = self.publisher.standing().unknown_outcomes.saturating_sub(self.reported.1);
-        let (void, missed) = (self.samples.void, self.samples.missed);
-        OwnFigures {
-            unidentified_mounts: self.sighting.unidentified,
-            samples_lost: self.own.samples_lost + void + missed - self.samples.reported + losses,
-            unknown_outcomes: unknown,
-        }
-    }
-
-    fn figures_reported(&mut self) {
-        self.samples.reported = self.samples.void + self.samples.missed;
-        let losses = self.spool.standing().losses.data();
-        self.reported = (losses, self.publisher.standing().unknown_outcomes);
-        self.own = OwnFigures::default();
-    }
-
-    /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
-    /// lost but the detail, and nothing grows.
-    fn commit(&mut self, data: Vec<Datum>) {
-        for dropped in self.monitor.newly_dropped() {
-            warn!(
-                file_system = %dropped.file_system, scope = ?dropped.scope,
-                "not published: over limits.max_series; raise it or choose a smaller profile"
-            );
-        }
-        let split = batch::split(&self.settings.namespace, self.named(data));
-        if split.unfit_values > 0 {
-            error!(values = split.unfit_values, "values that CloudWatch cannot take were left out");
-        }
-        let kept = Kept { boot_id: self.boot_id.clone(), state: self.monitor.state().clone() };
-        let counters = match serde_json::to_vec(&kept) {
-            Ok(counters) => counters,
-            Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
-        };
-        match self.spool.commit(&split.batches, &counters) {
-            Ok(()) => {
-                self.figures_reported();
-                self.own.samples_lost = split.unfit_values;
-                self.committed = counters;
-                if std::mem::take(&mut self.failing.commit) {
-                    info!("the state directory takes data again");
-                }
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut self.failing.commit, true) {
-                    error!(%error, "minutes cannot be kept on disk; their bytes and counts go into the next that can");
-                }
-                match kept_state(&self.committed, self.boot_id.as_deref()) {
-                    Some(state) => self.monitor.go_back(state),
-                    // The very first: there is nothing to go back to, so this is where counting starts.
-                    None => self.committed = counters,
-                }
-            }
-        }
-    }
-
-    /// The data with this host's id in them, as far as it is known.
-    fn named(&self, mut data: Vec<Datum>) -> Vec<Datum> {
-        match &self.host {
-            Host::Pending => {}
-            Host::Unknown => data.retain(|datum| !datum.needs_host()),
-            Host::Known(id) => {
-                let waiting = data.iter_mut().flat_map(|datum| &mut datum.dimensions);
-                waiting.filter(|dimension| dimension.value.is_none()).for_each(|dimension| {
-                    dimension.value = Some(id.clone());
-                });
-            }
-        }
-        data
     }
 
     fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
@@ -359,6 +263,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             pid: std::process::id(),
             started: self.started.wall.as_secs_f64(),
             written: self.clock.now().wall.as_secs_f64(),
+            ended: self.ended,
             sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
             namespace: self.settings.namespace.clone(),
             profile: self.settings.monitor.profile.name().to_owned(),
@@ -387,11 +292,6 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     fn tell_systemd(&self, state: sd_notify::NotifyState<'_>) {
         let _ = sd_notify::notify(&[state]);
     }
-}
-
-fn kept_state(counters: &[u8], boot_id: Option<&str>) -> Option<State> {
-    let kept: Kept = serde_json::from_slice(counters).ok()?;
-    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept.state)
 }
 
 fn send<'a>(sink: &'a impl Sink, request: Request) -> InFlight<'a> {

@@ -125,7 +125,8 @@ fn write_table(rows: &[Row<'_>], view: View, out: &mut impl Write) -> io::Result
             notes.push(printable(&unescape(row.record.device.unwrap_or_default())));
         }
         notes.extend(row.same_as.map(|first| format!("same as {}", printable(&unescape(first)))));
-        writeln!(out, "{:width$}  {file_system:20}  {number:8}  {}", name(row), notes.join("; "))?;
+        let line = format!("{:width$}  {file_system:20}  {number:8}  {}", name(row), notes.join("; "));
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }

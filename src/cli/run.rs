@@ -12,7 +12,7 @@ use crate::aws::metrics::CloudWatch;
 use crate::clock::SystemClock;
 use crate::config::{Config, LogFormat, LogLevel};
 use crate::daemon::host::HostFinder;
-use crate::daemon::runtime::RuntimeDirectory;
+use crate::daemon::runtime::{LockError, RuntimeDirectory};
 use crate::daemon::{Daemon, Settings, dry_run};
 use crate::efs::{ConfiguredMount, Identity};
 use crate::monitor;
@@ -38,7 +38,7 @@ pub struct RunArgs {
 /// # Errors
 ///
 /// A bad configuration, a second daemon, a directory that cannot be used. What goes wrong later is logged and
-/// waited out.
+/// waited out, but by `--once`, which does not wait.
 pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&args.flags)?.config;
     start_log(&config);
@@ -48,7 +48,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if args.dry_run {
         return dry_run::run(&settings, &source, &SystemClock, &finder.without_network(), out);
     }
-    let runtime_dir = RuntimeDirectory::lock(&config.runtime_dir)?;
+    let runtime_dir = lock_runtime(&config)?;
     let Opened { spool, counters } = open_spool(&config, &source)?;
     let place = source.machine_id().or(source.host_name()).unwrap_or_default();
     let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
@@ -60,9 +60,11 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let mut daemon = Daemon::new(settings, edges, (spool, counters), publisher);
         match args.once {
             true => daemon.once(&sink, &finder, shutdown).await,
-            false => daemon.run(&sink, &finder, shutdown).await,
+            false => {
+                daemon.run(&sink, &finder, shutdown).await;
+                Ok(())
+            }
         }
-        Ok(())
     })
 }
 
@@ -102,19 +104,28 @@ fn settings(config: &Config, once: bool) -> Settings {
     }
 }
 
+fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {
+    RuntimeDirectory::lock(&config.runtime_dir).map_err(|error| match error {
+        LockError::Io { .. } => {
+            anyhow::Error::new(error).context(unusable("runtime", &config.runtime_dir, "runtime_dir", config))
+        }
+        LockError::Held { .. } => error.into(),
+    })
+}
+
 fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directory>> {
     let path = &config.state_dir;
-    let usable = || {
-        let origin = config.origin("state_dir");
-        format!(
-            "the state directory {} ({origin}) cannot be used; let this user write there, or set state_dir",
-            path.display()
-        )
-    };
+    let unusable = || unusable("state", path, "state_dir", config);
     let owner = source.machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
     let limits = Limits { max_bytes: config.spool.max_mib << 20, max_age: config.spool.max_age };
-    let disk = Directory::open(path).with_context(usable)?;
-    Spool::open(disk, &owner, limits).with_context(usable)
+    let disk = Directory::open(path).with_context(unusable)?;
+    Spool::open(disk, &owner, limits).with_context(unusable)
+}
+
+/// What cannot be used, where it was named, and what to do.
+fn unusable(which: &str, path: &Path, key: &'static str, config: &Config) -> String {
+    let (origin, path) = (config.origin(key), path.display());
+    format!("the {which} directory {path} ({origin}) cannot be used; let this user write there, or set {key}")
 }
 
 /// Whether a container's name would pass for this host's.
@@ -139,29 +150,28 @@ fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Lines for a terminal or the journal, or JSON. The journal adds the time itself.
 fn start_log(config: &Config) {
-    use tracing_subscriber::fmt;
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
     let level = match config.log.level {
-        LogLevel::Error => "error",
-        LogLevel::Warn => "warn",
-        LogLevel::Info => "info",
-        LogLevel::Debug => "debug",
-        LogLevel::Trace => "trace",
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     };
-    // The SDK tells in detail what it does; at most its warnings are of interest to a user.
-    let filter = match config.log.level {
-        LogLevel::Debug | LogLevel::Trace => level.to_owned(),
-        _ => format!("off,efsmon={level}"),
-    };
-    let builder = fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+    // What the SDK does is of interest only to who looks for a fault.
+    let others = if level >= LevelFilter::DEBUG { level } else { LevelFilter::OFF };
+    let targets = Targets::new().with_default(others).with_target("efsmon", level);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
-    // A second start in one process (tests) keeps the first one's.
-    let _ = match config.log.format {
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-        LogFormat::Auto if in_journal => builder.without_time().try_init(),
-        LogFormat::Auto | LogFormat::Text => builder.try_init(),
+    let lines = match config.log.format {
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Auto if in_journal => lines.without_time().boxed(),
+        LogFormat::Auto | LogFormat::Text => lines.boxed(),
     };
+    // A second start in one process (tests) keeps the first one's.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
 }

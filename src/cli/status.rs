@@ -9,6 +9,8 @@ use super::config::ConfigFlags;
 use crate::clock::{Clock, SystemClock};
 use crate::daemon::runtime::read_status;
 use crate::daemon::status::Status;
+use crate::publish::State;
+use crate::source::View;
 
 /// Show what the daemon is doing; exit status 1 when it does not run
 #[derive(Debug, Args)]
@@ -42,27 +44,25 @@ pub fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<()> {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&status)?)?,
         false => write(&status, now, out)?,
     }
+    out.flush()?;
     let age = now - status.written;
+    if status.ended {
+        bail!("the daemon does not run: it ended {} ago", ago(age));
+    }
     if age > status.sample_interval_seconds * LATE_SAMPLES + 5.0 {
-        out.flush()?;
         bail!("the status is {} old: the daemon does not run, or hangs", ago(age));
     }
     Ok(())
 }
 
 fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
+    let Status { version, pid, .. } = status;
     let host = match (&status.host_id, status.host_id_pending) {
         (Some(id), _) => id.escape_debug().to_string(),
-        (None, true) => "a host whose id is still looked for".to_owned(),
+        (None, true) => "a host whose id is still looked for (its own figures wait for it)".to_owned(),
         (None, false) => "a host without an id (set host.id)".to_owned(),
     };
-    writeln!(
-        out,
-        "efsmon {}, process {}, started {} ago",
-        status.version,
-        status.pid,
-        ago(now - status.started)
-    )?;
+    writeln!(out, "efsmon {version}, process {pid}, started {} ago", ago(now - status.started))?;
     writeln!(out, "publishes    {} (profile {}) as {host}", status.namespace, status.profile)?;
     write_publish(status, now, out)?;
     write_mounts(status, out)?;
@@ -75,21 +75,7 @@ fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
     let samples = &status.samples;
     let (taken, void, missed) = (samples.taken, samples.void, samples.missed);
     writeln!(out, "samples      {taken} taken, {void} void, {missed} missed")?;
-    let spool = &status.spool;
-    let state = if status.commits_fail { "  CANNOT BE WRITTEN: see the log" } else { "" };
-    writeln!(out, "spool        {} requests, {} KiB{state}", spool.files, spool.bytes / 1024)?;
-    if let Some(oldest) = spool.oldest {
-        writeln!(out, "             oldest of {oldest}")?;
-    }
-    if spool.aside_files > 0 {
-        writeln!(out, "             {} files of another host set aside, never sent", spool.aside_files)?;
-    }
-    let lost = spool.losses.data();
-    if lost > 0 || status.unpublished_bytes > 0 {
-        let bytes = status.unpublished_bytes;
-        writeln!(out, "lost         {lost} data; {bytes} bytes of a gap longer than a day")?;
-    }
-    Ok(())
+    write_spool(status, out)
 }
 
 fn write_publish(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
@@ -97,22 +83,25 @@ fn write_publish(status: &Status, now: f64, out: &mut impl Write) -> io::Result<
     let since = |seconds: u64| ago(now - seconds as f64);
     match publish.last_success {
         Some(at) => writeln!(out, "last sent    {} ago", since(at))?,
-        None => writeln!(out, "last sent    never")?,
+        None => writeln!(out, "last sent    nothing yet: a minute goes out within a minute of its end")?,
     }
     if let Some(failure) = &publish.last_failure
         && publish.last_success.is_none_or(|success| success < failure.time)
     {
-        let message = failure.message.escape_debug();
-        writeln!(out, "failing      {} ago: {message}", since(failure.time))?;
+        let (title, then) = match publish.state {
+            State::Ok => ("failed", ""),
+            State::Backoff => ("NOT SENDING", "; the data are kept, it is tried again at least every 5 min"),
+            State::Unknown => {
+                ("NOT SENDING", "; the data are kept, it is tried again once a publish_interval")
+            }
+        };
+        writeln!(out, "{title:12} {} ago: {}{then}", since(failure.time), failure.message.escape_debug())?;
     }
-    if publish.unknown_outcomes > 0 {
-        writeln!(
-            out,
-            "unknown      {} requests of which it is not known whether they arrived",
-            publish.unknown_outcomes
-        )?;
+    match publish.unknown_outcomes {
+        0 => Ok(()),
+        1 => writeln!(out, "unknown      1 request of which it is not known whether it arrived"),
+        many => writeln!(out, "unknown      {many} requests of which it is not known whether they arrived"),
     }
-    Ok(())
 }
 
 fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
@@ -123,17 +112,51 @@ fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "mounts       no NFS mounts; only `Hosts` and the daemon's own figures are published")?;
     }
     for (file_system, superblocks) in &sighting.file_systems {
-        let mounts = if *superblocks == 1 { "mount" } else { "mounts" };
-        writeln!(out, "mounts       {file_system}: {superblocks} {mounts}")?;
+        writeln!(out, "mounts       {file_system}: {}", count(*superblocks as u64, "mount"))?;
     }
     for mount in &sighting.not_published {
         let (mount_point, device) = (mount.mount_point.escape_debug(), mount.device.escape_debug());
-        writeln!(out, "not EFS      {mount_point} ({device}): {}", mount.reason)?;
+        writeln!(out, "not sent     {mount_point} ({device}): {}", mount.reason)?;
     }
     for problem in &sighting.problems {
         writeln!(out, "unreadable   mountstats {}", problem.escape_debug())?;
     }
+    match sighting.view {
+        Some(View::Own) => writeln!(out, "seen by      efsmon's own process"),
+        Some(View::Init) => writeln!(out, "seen by      process 1"),
+        None => Ok(()),
+    }
+}
+
+fn write_spool(status: &Status, out: &mut impl Write) -> io::Result<()> {
+    let spool = &status.spool;
+    let state = if status.commits_fail { "  CANNOT BE WRITTEN: see the log" } else { "" };
+    writeln!(out, "spool        {}, {} KiB{state}", count(spool.files, "request"), spool.bytes / 1024)?;
+    if let Some(oldest) = spool.oldest {
+        writeln!(out, "             oldest of {oldest}")?;
+    }
+    if spool.aside_files > 0 {
+        let files = count(spool.aside_files, "file");
+        writeln!(out, "             {files} of another machine or version set aside, never sent")?;
+    }
+    let losses = &spool.losses;
+    let lost = [
+        (losses.deleted_data, "data: there was no room on the disk or in spool.max_mib"),
+        (losses.expired_data, "data: older than CloudWatch takes"),
+        (losses.damaged_data, "data: their files are damaged"),
+        (losses.unattributable_data, "data: this host has no id"),
+        (losses.rejected_data, "data: CloudWatch refuses them, see rejected.jsonl in the state directory"),
+        (status.unpublished_bytes, "bytes: nobody read the counters for more than a day"),
+    ];
+    for (amount, why) in lost.into_iter().filter(|(amount, _)| *amount > 0) {
+        writeln!(out, "LOST         {amount} {why}")?;
+    }
     Ok(())
+}
+
+fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 fn ago(seconds: f64) -> String {

@@ -22,6 +22,13 @@ pub fn run(
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let mut monitor = Monitor::new(settings.monitor.clone(), State::default());
+    let interval = settings.monitor.sample_interval.as_secs();
+    match settings.once {
+        true => tracing::info!("taking two samples, {interval} s apart; then come the requests"),
+        false => {
+            tracing::info!("taking a sample every {interval} s; a minute's requests come when it has ended")
+        }
+    }
     let mut first = true;
     loop {
         let reading = source.read(clock);

@@ -40,6 +40,11 @@ impl HostFinder {
         }
     }
 
+    /// The id that the configuration gives: there is nothing to look for.
+    pub fn configured(&self) -> Option<Host> {
+        self.configured.as_ref().map(|id| Host::Known(fit_text(id).into_owned()))
+    }
+
     /// The id as far as it is known without the network.
     pub fn without_network(&self) -> Host {
         let known = self.configured.as_ref().or(self.asset_tag.as_ref()).or(self.own_name());
@@ -48,8 +53,8 @@ impl HostFinder {
 
     /// Looks until there is an id, for 10 minutes at most. Never [`Host::Pending`].
     pub async fn find(&self, clock: &impl Clock) -> Host {
-        if let Some(id) = &self.configured {
-            return Host::Known(fit_text(id).into_owned());
+        if let Some(host) = self.configured() {
+            return host;
         }
         let deadline = clock.now().monotonic + PATIENCE;
         let mut pause = FIRST_PAUSE;

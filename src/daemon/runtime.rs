@@ -25,19 +25,16 @@ pub enum LockError {
          or give this one its own runtime_dir and state_dir", path.display()
     )]
     Held { path: PathBuf, holder: String },
-    #[error(
-        "the runtime directory {} cannot be used: {error}; let this user write there, or set runtime_dir",
-        path.display()
-    )]
+    #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
 }
 
 impl RuntimeDirectory {
     /// Makes the directory when it is missing, and locks it.
     pub fn lock(path: &Path) -> Result<RuntimeDirectory, LockError> {
-        let unusable = |error| LockError::Io { path: path.to_owned(), error };
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(unusable)?;
         let lock = path.join(LOCK);
+        let unusable = |error| LockError::Io { path: lock.clone(), error };
+        fs::DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(unusable)?;
         let file = File::options().create(true).read(true).append(true).open(&lock);
         let mut file = file.map_err(unusable)?;
         match file.try_lock() {

@@ -28,6 +28,9 @@ pub struct Status {
     pub started: f64,
     /// Seconds since 1970: when this was written. Older than a few sample intervals: the daemon does not run.
     pub written: f64,
+    /// The daemon ended in good order after writing this.
+    #[serde(default)]
+    pub ended: bool,
     pub sample_interval_seconds: f64,
     pub namespace: String,
     pub profile: String,

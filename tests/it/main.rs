@@ -16,6 +16,7 @@
 mod aws;
 mod child;
 mod config;
+mod daemon;
 mod fake;
 mod fake_limits;
 mod host;

@@ -10,7 +10,7 @@ use ciborium::Value;
 use flate2::read::GzDecoder;
 
 use super::limits::{self, Recorded, Refusal};
-use super::server::{Answer, Reply, Request, Server};
+use super::server::{Answer, Opener, Reply, Request, Server};
 use super::tls::Certificate;
 
 /// What goes wrong with a request. Only the last two let its data in.
@@ -79,6 +79,14 @@ impl CloudWatch {
     /// Over TLS: clients need SSL_CERT_FILE=[`Certificate::authority`].
     pub fn start_tls(certificate: &Certificate) -> CloudWatch {
         CloudWatch::serve(Some(certificate.acceptor.clone()))
+    }
+
+    /// Connections are refused until it is opened.
+    pub fn start_shut() -> (CloudWatch, Opener) {
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = state.clone();
+        let (server, opener) = Server::start_shut(move |request| put(&shared, &request));
+        (CloudWatch { server, state }, opener)
     }
 
     fn serve(tls: Option<tokio_rustls::TlsAcceptor>) -> CloudWatch {

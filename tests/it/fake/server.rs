@@ -15,7 +15,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
@@ -66,19 +66,50 @@ impl Loopback {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
+        Loopback::run(address, async || TcpListener::from_std(listener).unwrap(), task)
+    }
+
+    /// Connections are refused before [`Opener::open`]. The port is taken from the start.
+    pub fn start_shut<F: Future<Output = ()>>(
+        task: impl FnOnce(TcpListener) -> F + Send + 'static,
+    ) -> (Loopback, Opener) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let address = socket.local_addr().unwrap();
+        let (open, opened) = oneshot::channel();
+        let listener = async || {
+            let _ = opened.await;
+            socket.listen(1024).unwrap()
+        };
+        (Loopback::run(address, listener, task), Opener(open))
+    }
+
+    fn run<F: Future<Output = ()>>(
+        address: SocketAddr,
+        listener: impl AsyncFnOnce() -> TcpListener + Send + 'static,
+        task: impl FnOnce(TcpListener) -> F + Send + 'static,
+    ) -> Loopback {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = TcpListener::from_std(listener).unwrap();
                 tokio::select! {
-                    () = task(listener) => {}
+                    () = async { task(listener().await).await } => {}
                     _ = stopped => {}
                 }
             });
             runtime.shutdown_background();
         });
         Loopback { address, stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+/// Lets the connections in.
+pub struct Opener(oneshot::Sender<()>);
+
+impl Opener {
+    pub fn open(self) {
+        let _ = self.0.send(());
     }
 }
 
@@ -113,6 +144,15 @@ impl Server {
         let count = connections.clone();
         let loopback = Loopback::start(move |listener| accept(listener, tls, count, Arc::new(handler)));
         Server { loopback, scheme, connections }
+    }
+
+    /// As [`Loopback::start_shut`].
+    pub fn start_shut(handler: impl Fn(Request) -> Reply + Send + Sync + 'static) -> (Server, Opener) {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = connections.clone();
+        let (loopback, opener) =
+            Loopback::start_shut(move |listener| accept(listener, None, count, Arc::new(handler)));
+        (Server { loopback, scheme: "http", connections }, opener)
     }
 
     /// How many were accepted so far.

@@ -1,0 +1,126 @@
+//! Minutes made durable, together with where a restart goes on from.
+
+use serde::{Deserialize, Serialize};
+use tracing::{error, info, warn};
+
+use super::Daemon;
+use crate::batch;
+use crate::catalog::OwnFigures;
+use crate::clock::Clock;
+use crate::minutes::Dropped;
+use crate::model::{Datum, Host};
+use crate::monitor::State;
+use crate::spool::Disk;
+
+/// What the spool keeps for the daemon beside the requests: where to go on from.
+#[derive(Deserialize)]
+struct Kept {
+    boot_id: Option<String>,
+    state: State,
+}
+
+/// The same to be written, without a copy: with a thousand mounts it is large.
+#[derive(Serialize)]
+struct ToKeep<'a> {
+    boot_id: Option<&'a str>,
+    state: &'a State,
+}
+
+/// Most file systems that one line of the log names.
+const NAMED: usize = 10;
+
+impl<C: Clock, D: Disk> Daemon<'_, C, D> {
+    /// What the host says of itself for the minute that closes now.
+    pub(super) fn own_figures(&self) -> OwnFigures {
+        let losses = self.spool.standing().losses.data().saturating_sub(self.reported.0);
+        let unknown = self.publisher.standing().unknown_outcomes.saturating_sub(self.reported.1);
+        let (void, missed) = (self.samples.void, self.samples.missed);
+        OwnFigures {
+            unidentified_mounts: self.sighting.unidentified,
+            samples_lost: self.own.samples_lost + void + missed - self.samples.reported + losses,
+            unknown_outcomes: unknown,
+        }
+    }
+
+    /// The figures are on disk; `losses` of them were known when they were made.
+    fn figures_reported(&mut self, losses: u64) {
+        self.samples.reported = self.samples.void + self.samples.missed;
+        self.reported = (losses, self.publisher.standing().unknown_outcomes);
+        self.own = OwnFigures::default();
+    }
+
+    /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
+    /// lost but the detail, and nothing grows.
+    pub(super) fn commit(&mut self, data: Vec<Datum>) {
+        self.say_what_is_left_out();
+        // Without a minute of this host in them, its figures are still to be told.
+        let told = data.iter().any(|datum| datum.dimensions.is_empty());
+        let split = batch::split(&self.settings.namespace, self.named(data));
+        if split.unfit_values > 0 {
+            error!(values = split.unfit_values, "values that CloudWatch cannot take were left out");
+        }
+        let kept = ToKeep { boot_id: self.boot_id.as_deref(), state: self.monitor.state() };
+        let counters = match serde_json::to_vec(&kept) {
+            Ok(counters) => counters,
+            Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
+        };
+        let losses = self.spool.standing().losses.data();
+        match self.spool.commit(&split.batches, &counters) {
+            Ok(()) => {
+                if told {
+                    self.figures_reported(losses);
+                }
+                self.own.samples_lost += split.unfit_values;
+                self.committed = counters;
+                if std::mem::take(&mut self.failing.commit) {
+                    info!("the state directory takes data again");
+                }
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.failing.commit, true) {
+                    error!(%error, "minutes cannot be kept on disk; their bytes and counts go into the next that can");
+                }
+                match serde_json::from_slice::<Kept>(&self.committed) {
+                    Ok(kept) => self.monitor.go_back(kept.state),
+                    // The very first: there is nothing to go back to, so this is where counting starts.
+                    Err(_) => self.committed = counters,
+                }
+            }
+        }
+    }
+
+    fn say_what_is_left_out(&mut self) {
+        let dropped = self.monitor.newly_dropped();
+        if dropped.is_empty() {
+            return;
+        }
+        let name = |dropped: &Dropped| format!("{} ({:?})", dropped.file_system, dropped.scope);
+        let first: Vec<String> = dropped.iter().take(NAMED).map(name).collect();
+        warn!(
+            groups = dropped.len(),
+            first = first.join(", "),
+            "not published: over limits.max_series; raise it or choose a smaller profile"
+        );
+    }
+
+    /// The data with this host's id in them, as far as it is known.
+    fn named(&self, mut data: Vec<Datum>) -> Vec<Datum> {
+        match &self.host {
+            Host::Pending => {}
+            Host::Unknown => data.retain(|datum| !datum.needs_host()),
+            Host::Known(id) => {
+                let waiting = data.iter_mut().flat_map(|datum| &mut datum.dimensions);
+                waiting.filter(|dimension| dimension.value.is_none()).for_each(|dimension| {
+                    dimension.value = Some(id.clone());
+                });
+            }
+        }
+        data
+    }
+}
+
+/// The state in `counters`, when that is of this boot: counters of another are not these counters' past.
+pub(super) fn kept_state(counters: &[u8], boot_id: Option<&str>) -> Option<State> {
+    let kept: Kept = serde_json::from_slice(counters).ok()?;
+    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept.state)
+}

@@ -1,0 +1,150 @@
+//! Which host this is: what carries its name waits for it, the rest goes out, and there is never a second name.
+
+use std::path::Path;
+
+use efsmon::daemon::host::HostFinder;
+use efsmon::model::Host;
+use efsmon::source::{Namespace, Roots, Source};
+
+use super::machine::{DEVICE_A, FS_A, HOST_NAME, Machine};
+use super::process::{Efsmon, stdout};
+use super::{series, spooled, sum};
+use crate::fake::cloudwatch::CloudWatch;
+use crate::fake::imds::{Imds, Mode};
+
+const INSTANCE: &str = "i-0123456789abcdef0";
+
+fn on_ec2<'a>(machine: &'a Machine, cloudwatch: &CloudWatch, imds: &Imds) -> Efsmon<'a> {
+    machine.be_ec2();
+    Efsmon::on(machine)
+        .with_aws(&cloudwatch.url())
+        .unset("EFSMON_HOST__ID")
+        .unset("AWS_EC2_METADATA_DISABLED")
+        .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", &imds.url())
+}
+
+/// Without an answer, the figures of the single host stay on the disk; the next process sends them under its name.
+fn no_answer_in_time(mode: Mode, said: &str) {
+    let cloudwatch = CloudWatch::start();
+    let imds = Imds::start(mode);
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    let efsmon = on_ec2(&machine, &cloudwatch, &imds);
+    let running = efsmon.start();
+    running.wait_for_log("this host's id is not known yet; figures of single hosts wait for it");
+    machine.read(a, 3, (600, 12_672), 12_288);
+    running.wait_for_a_sample();
+    let text = stdout(&efsmon.output(&["status"]));
+    assert!(text.contains("as a host whose id is still looked for"), "{text}");
+    let log = running.terminate();
+    assert_eq!(log.matches(said).count(), 1, "{log}");
+
+    let data = cloudwatch.data();
+    assert_eq!(sum(&data, "ReadBytes", &[("FileSystemId", FS_A)]), 13_272.0);
+    assert!(sum(&data, "Hosts", &[]) > 0.0);
+    assert!(
+        data.iter().all(|datum| datum.dimensions.iter().all(|(name, _)| name != "InstanceId")),
+        "{data:?}"
+    );
+    assert_eq!(spooled(&machine).len(), 1, "ReadThroughput and WriteThroughput");
+
+    imds.set_mode(Mode::Ok);
+    let running = efsmon.start();
+    running.wait_for("an id", |status| status["host_id"] == INSTANCE);
+    running.terminate();
+    assert_eq!(spooled(&machine), [""; 0]);
+    only_one_name(&cloudwatch);
+}
+
+fn only_one_name(cloudwatch: &CloudWatch) {
+    let data = cloudwatch.data();
+    let here = [("FileSystemId", FS_A), ("InstanceId", INSTANCE)];
+    assert!(series(&data, "ReadThroughput", &here).count() > 0);
+    assert!(sum(&data, "ReadThroughput", &here) > 0.0);
+    let names = data.iter().flat_map(|datum| &datum.dimensions).filter(|(name, _)| name == "InstanceId");
+    assert!(names.into_iter().all(|(_, value)| value == INSTANCE), "{data:?}");
+}
+
+#[test]
+fn figures_of_a_host_wait_for_its_id_and_the_others_do_not() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            no_answer_in_time(Mode::Status(403), "the instance metadata service answers 403; enable it")
+        });
+        scope.spawn(|| {
+            no_answer_in_time(Mode::TokenSilent, "HttpPutResponseHopLimit to 2 or use the host's network")
+        });
+    });
+}
+
+#[test]
+fn an_id_that_comes_late_is_taken_without_a_restart() {
+    let cloudwatch = CloudWatch::start();
+    let imds = Imds::start(Mode::Status(503));
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    let running = on_ec2(&machine, &cloudwatch, &imds).start();
+    machine.read(a, 3, (600, 12_672), 12_288);
+    running.wait_for_log("this host's id is not known yet");
+    imds.set_mode(Mode::Ok);
+    running.wait_for("an id", |status| status["host_id"] == INSTANCE);
+    running.terminate();
+    assert_eq!(spooled(&machine), [""; 0]);
+    only_one_name(&cloudwatch);
+}
+
+#[test]
+fn the_board_names_the_instance_when_the_metadata_service_does_not() {
+    let cloudwatch = CloudWatch::start();
+    let imds = Imds::start(Mode::TokenSilent);
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    machine.write("sys/class/dmi/id/board_asset_tag", "i-0123456789abcdef0\n");
+    let running = on_ec2(&machine, &cloudwatch, &imds).start();
+    machine.read(a, 3, (600, 12_672), 12_288);
+    running.wait_for("an id", |status| status["host_id"] == INSTANCE);
+    let log = running.terminate();
+    assert!(log.contains("taking this host's id from the machine itself"), "{log}");
+    only_one_name(&cloudwatch);
+}
+
+fn without_network(machine: &Machine, in_container: bool) -> Host {
+    let path = |folder: &str| machine.path().join(folder);
+    let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
+    HostFinder::new(None, &Source::new(roots, Namespace::Own), in_container).without_network()
+}
+
+#[test]
+fn a_host_name_is_an_id_only_off_ec2_and_outside_of_containers() {
+    let machine = Machine::new();
+    assert_eq!(without_network(&machine, false), Host::Known(HOST_NAME.to_owned()));
+    assert_eq!(without_network(&machine, true), Host::Pending);
+    machine.be_ec2();
+    assert_eq!(without_network(&machine, false), Host::Pending);
+}
+
+#[test]
+fn off_ec2_the_daemon_goes_by_its_host_name_unless_it_is_a_container_s() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    machine.mount(DEVICE_A, "/mnt/a");
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url()).unset("EFSMON_HOST__ID");
+    // The variable makes it a container, wherever this test runs.
+    let running = efsmon.set("container", "podman").start();
+    running.wait_for_log("this host's id is not known yet");
+    assert_eq!(running.status()["host_id_pending"], true);
+    running.terminate();
+    assert_eq!(spooled(&machine).len(), 1);
+
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url()).unset("EFSMON_HOST__ID");
+    let running = efsmon.start();
+    if ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists()) {
+        running.wait_for_log("this host's id is not known yet");
+        running.terminate();
+        assert_eq!(spooled(&machine).len(), 2);
+    } else {
+        running.wait_for("an id", |status| status["host_id"] == HOST_NAME);
+        running.terminate();
+        assert_eq!(spooled(&machine), [""; 0]);
+    }
+}

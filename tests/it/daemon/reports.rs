@@ -1,0 +1,111 @@
+//! `efsmon status` and `efsmon mounts`.
+
+use serde_json::{Value, json};
+
+use super::machine::{DEVICE_A, FS_A, FS_B, Machine};
+use super::process::{Efsmon, HOST, stderr, stdout};
+use crate::fake::cloudwatch::{CloudWatch, Fault};
+
+#[test]
+fn a_status_without_a_daemon_is_an_error_that_says_so() {
+    let machine = Machine::new();
+    let efsmon = Efsmon::on(&machine);
+    let run = machine.path().join("run").display().to_string();
+    let output = efsmon.output(&["status"]);
+    let expected =
+        format!("efsmon: no status in {run}: the daemon does not run, or has another runtime_dir\n");
+    assert_eq!((output.status.code(), stdout(&output), stderr(&output)), (Some(1), String::new(), expected));
+
+    efsmon.start().terminate();
+    let output = efsmon.output(&["status"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).starts_with("efsmon: the daemon does not run: it ended "), "{}", stderr(&output));
+    assert!(stdout(&output).contains("publishes    EFSMon"), "what it did last is still told");
+
+    // Killed half a minute ago.
+    let running = efsmon.start();
+    let mut status = running.status();
+    running.kill();
+    status["written"] = json!(status["written"].as_f64().unwrap() - 30.0);
+    machine.write("run/status.json", &status.to_string());
+    let output = efsmon.output(&["status", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the daemon does not run, or hangs"), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["sighting"]["superblocks"], 0);
+}
+
+#[test]
+fn a_status_tells_what_is_published_what_is_not_and_why() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    machine.mount(DEVICE_A, "/mnt/a");
+    machine.mount("10.0.1.5:/", "/mnt/by-address");
+    machine.mount("127.0.0.1:/", "/mnt/lost");
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url());
+    cloudwatch.fail_next(1000, Fault::AccessDenied);
+    efsmon.start().terminate();
+    cloudwatch.recover();
+
+    let running = efsmon.start();
+    let text = stdout(&efsmon.output(&["status"]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with(&format!("efsmon 0.1.0, process {}, started ", running.pid())), "{text}");
+    for line in [
+        "publishes    EFSMon (profile minimal) as i-0a1b2c3d4e5f60718",
+        "last sent    nothing yet: a minute goes out within a minute of its end",
+        "mounts       fs-0123456789abcdef0: 1 mount",
+        "not sent     /mnt/by-address (10.0.1.5:/): its server is not an EFS name; name the file system in [[mounts]] if it is",
+        "not sent     /mnt/lost (127.0.0.1:/): a server on this host, without a mount helper's port",
+        "seen by      efsmon's own process",
+    ] {
+        assert!(lines.contains(&line), "{line}\n{text}");
+    }
+    // One, or two when a minute ended meanwhile: what waits for its place in the next minute.
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("spool        1 request, ") || line.contains(" 2 requests, "))
+    );
+    let json: Value = serde_json::from_str(&stdout(&efsmon.output(&["status", "--json"]))).unwrap();
+    assert_eq!(json["host_id"], HOST);
+    assert_eq!(json["sighting"]["file_systems"], json!({ "fs-0123456789abcdef0": 1 }));
+    assert_eq!(json["sighting"]["not_published"][0]["mount_point"], "/mnt/by-address");
+    assert_eq!(json["publish"]["state"], "ok");
+    running.terminate();
+}
+
+#[test]
+fn mounts_are_listed_with_what_they_are() {
+    let machine = Machine::new();
+    let efsmon = Efsmon::on(&machine);
+    let none = efsmon.output(&["mounts"]);
+    assert!(none.status.success());
+    assert_eq!(stdout(&none), "no NFS mounts in this process's mount namespace\n");
+
+    machine.mount(DEVICE_A, "/mnt/a");
+    machine.mount_by_proxy(FS_B, "/mnt/b", 20_049);
+    machine.mount("10.0.1.5:/", "/mnt/by-address");
+    let output = efsmon.output(&["mounts"]);
+    let expected = "\
+MOUNT POINT      FILE SYSTEM           DEVICE    NOTES
+/mnt/a           fs-0123456789abcdef0  0:40      eu-west-1
+/mnt/b           fs-0fedcba9876543210  0:41
+/mnt/by-address  -                     0:42      not published: its server is not an EFS name; name the file system in \
+[[mounts]] if it is; 10.0.1.5:/
+";
+    assert_eq!(stdout(&output), expected);
+    let json: Value = serde_json::from_str(&stdout(&efsmon.output(&["mounts", "--json"]))).unwrap();
+    assert_eq!(json["problems"], json!([]));
+    let mounts = json["mounts"].as_array().unwrap();
+    assert_eq!(mounts.len(), 3);
+    let first = json!({
+        "mount_point": "/mnt/a", "device": DEVICE_A, "fs_type": "nfs4", "kind": "efs", "file_system_id": FS_A,
+        "access_point_id": null, "region": "eu-west-1", "mount_target": null, "superblock": "0:40", "same_as": null,
+        "findings": [],
+    });
+    assert_eq!(mounts[0], first);
+    assert_eq!((&mounts[1]["kind"], &mounts[1]["file_system_id"]), (&json!("efs"), &json!(FS_B)));
+    assert_eq!((&mounts[2]["kind"], &mounts[2]["file_system_id"]), (&json!("nfs"), &Value::Null));
+    assert_eq!(mounts[2]["findings"][0]["code"], "not_efs");
+}

@@ -18,7 +18,7 @@ use crate::fake::imds::{Imds, Mode};
 use crate::fake::limits::Recorded;
 use crate::fake::tls::Certificate;
 use machine::{DEVICE_A, FS_A, FS_B, Machine};
-use process::{Efsmon, HOST};
+use process::Efsmon;
 
 /// Values times counts of every datum of `metric` with exactly these dimensions.
 fn sum(data: &[Recorded], metric: &str, dimensions: &[(&str, &str)]) -> f64 {

@@ -9,13 +9,16 @@ deny_version := 0.20.2
 ministack_version := 1.5.33
 cbor2_version := 6.3.0
 
+# Many tests run the program for some seconds of real time, and wait most of it.
+test_threads := 8
+
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 
-.PHONY: test bench rust python
+.PHONY: test bench rust python strace
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust $(deny) $(ministack)
+test: rust strace $(deny) $(ministack)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -26,7 +29,7 @@ test: rust $(deny) $(ministack)
 	@echo '== cargo clippy (the first run compiles every dependency: some minutes)'
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
-	@cargo test --locked --quiet
+	@cargo test --locked --quiet -- --test-threads=$(test_threads)
 
 bench: rust
 	@cargo bench --locked --quiet
@@ -37,6 +40,10 @@ rust:
 	@cargo fmt --version >/dev/null 2>&1 || rustup --quiet component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup --quiet component add clippy
 	@command -v cc >/dev/null || { $(call apt,gcc libc6-dev); }
+
+# One test looks at the system calls of the program.
+strace:
+	@command -v strace >/dev/null || { $(call apt,strace); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }

@@ -121,6 +121,13 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         let mut shutdown = pin!(shutdown);
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            namespace = self.settings.namespace,
+            profile = self.settings.monitor.profile.name(),
+            goes_on = self.goes_on,
+            "starting"
+        );
         if let Some(host) = finder.configured() {
             self.host_found(host);
         }

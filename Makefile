@@ -9,11 +9,14 @@ deny_version := 0.20.2
 ministack_version := 1.5.33
 cbor2_version := 6.3.0
 
+# Many tests run the program for some seconds of real time, and wait most of it.
+test_threads := 8
+
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 
-.PHONY: demo test bench compiler rust python
+.PHONY: demo test bench compiler rust python strace
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler $(ministack)
@@ -24,7 +27,7 @@ demo: compiler $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust $(deny) $(ministack)
+test: rust strace $(deny) $(ministack)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -35,7 +38,7 @@ test: rust $(deny) $(ministack)
 	@echo '== cargo clippy (the first run compiles every dependency: some minutes)'
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
-	@cargo test --locked --quiet
+	@cargo test --locked --quiet -- --test-threads=$(test_threads)
 
 bench: rust
 	@cargo bench --locked --quiet
@@ -48,6 +51,10 @@ compiler:
 rust: compiler
 	@cargo fmt --version >/dev/null 2>&1 || rustup --quiet component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup --quiet component add clippy
+
+# One test looks at the system calls of the program.
+strace:
+	@command -v strace >/dev/null || { $(call apt,strace); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }

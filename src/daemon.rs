@@ -25,11 +25,11 @@ pub mod runtime;
 pub mod status;
 
 use host::HostFinder;
-use kept::kept_state;
+use kept::of_this_boot;
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
 
-/// How long the rest of the data may take at the end; what is not sent by then stays on disk.
+/// How long requests are begun at the end; what is not sent by then stays on disk.
 const LAST_DRAIN: Duration = Duration::from_secs(5);
 
 /// What the loop needs to be told.
@@ -87,9 +87,11 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
-        let kept = counters.and_then(|counters| Some((kept_state(&counters, boot_id.as_deref())?, counters)));
+        let kept =
+            counters.and_then(|counters| Some((of_this_boot(&counters, boot_id.as_deref())?, counters)));
         let goes_on = kept.is_some();
-        let (state, committed) = kept.unwrap_or_default();
+        let (state, own, committed) =
+            kept.map(|(kept, counters)| (kept.state, kept.own, counters)).unwrap_or_default();
         let monitor = Monitor::new(settings.monitor.clone(), state);
         Daemon {
             settings,
@@ -103,7 +105,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             boot_id,
             goes_on,
             committed,
-            own: OwnFigures::default(),
+            own,
             reported: (0, 0),
             samples: Samples::default(),
             sighting: Sighting::default(),
@@ -114,11 +116,18 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
     }
 
-    /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for up to 5 s.
+    /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for some 5 s.
     pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            namespace = self.settings.namespace,
+            profile = self.settings.monitor.profile.name(),
+            goes_on = self.goes_on,
+            "starting"
+        );
         if let Some(host) = finder.configured() {
             self.host_found(host);
         }
@@ -194,26 +203,30 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         let data = self.monitor.close_early(&self.own_figures());
         self.commit(data);
         self.publisher.begin_shutdown();
-        let drain = async {
-            loop {
-                let now = self.clock.now();
-                if in_flight.is_none() {
-                    match self.publisher.next(now, &mut self.spool, &self.host) {
-                        Step::Send(request) => in_flight = Some(send(sink, request)),
-                        Step::WaitUntil(monotonic) => {
-                            sleep_until(Some(monotonic), now).await;
-                            continue;
-                        }
-                        Step::Idle => break,
-                    }
+        let end = self.clock.now().monotonic + LAST_DRAIN;
+        loop {
+            let now = self.clock.now();
+            if in_flight.is_none() {
+                if now.monotonic >= end {
+                    info!("stopping: what was not sent stays in the spool");
+                    break;
                 }
-                let (request, answer) = answered(&mut in_flight).await;
-                in_flight = None;
-                self.answered(request, &answer);
+                match self.publisher.next(now, &mut self.spool, &self.host) {
+                    Step::Send(request) => in_flight = Some(send(sink, request)),
+                    Step::WaitUntil(monotonic) => {
+                        sleep_until(Some(monotonic.min(end)), now).await;
+                        continue;
+                    }
+                    Step::Idle => break,
+                }
             }
-        };
-        if tokio::time::timeout(LAST_DRAIN, drain).await.is_err() {
-            info!("stopping: what was not sent stays in the spool");
+            // Waited for even after the end: broken off, it might count twice.
+            let (request, answer) = answered(&mut in_flight).await;
+            in_flight = None;
+            self.answered(request, &answer);
+        }
+        if self.has_untold_figures() {
+            self.commit(Vec::new());
         }
         self.ended = true;
         self.write_status();

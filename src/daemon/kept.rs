@@ -14,9 +14,12 @@ use crate::spool::Disk;
 
 /// What the spool keeps for the daemon beside the requests: where to go on from.
 #[derive(Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     boot_id: Option<String>,
-    state: State,
+    pub(super) state: State,
+    /// What the host has not said of itself yet.
+    #[serde(default)]
+    pub(super) own: OwnFigures,
 }
 
 /// The same to be written, without a copy: with a thousand mounts it is large.
@@ -24,6 +27,7 @@ struct Kept {
 struct ToKeep<'a> {
     boot_id: Option<&'a str>,
     state: &'a State,
+    own: OwnFigures,
 }
 
 /// Most file systems that one line of the log names.
@@ -38,8 +42,14 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         OwnFigures {
             unidentified_mounts: self.sighting.unidentified,
             samples_lost: self.own.samples_lost + void + missed - self.samples.reported + losses,
-            unknown_outcomes: unknown,
+            unknown_outcomes: self.own.unknown_outcomes + unknown,
         }
+    }
+
+    /// Whether there is something that only another minute, or the next process, can say.
+    pub(super) fn has_untold_figures(&self) -> bool {
+        let own = self.own_figures();
+        own.samples_lost + own.unknown_outcomes > 0
     }
 
     /// The figures are on disk; `losses` of them were known when they were made.
@@ -59,7 +69,9 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         if split.unfit_values > 0 {
             error!(values = split.unfit_values, "values that CloudWatch cannot take were left out");
         }
-        let kept = ToKeep { boot_id: self.boot_id.as_deref(), state: self.monitor.state() };
+        let mut own = if told { OwnFigures::default() } else { self.own_figures() };
+        own.samples_lost += split.unfit_values;
+        let kept = ToKeep { boot_id: self.boot_id.as_deref(), state: self.monitor.state(), own };
         let counters = match serde_json::to_vec(&kept) {
             Ok(counters) => counters,
             Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
@@ -119,8 +131,8 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     }
 }
 
-/// The state in `counters`, when that is of this boot: counters of another are not these counters' past.
-pub(super) fn kept_state(counters: &[u8], boot_id: Option<&str>) -> Option<State> {
+/// What `counters` hold, when that is of this boot: counters of another are not these counters' past.
+pub(super) fn of_this_boot(counters: &[u8], boot_id: Option<&str>) -> Option<Kept> {
     let kept: Kept = serde_json::from_slice(counters).ok()?;
-    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept.state)
+    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept)
 }

@@ -12,6 +12,7 @@ mod rounds;
 mod state;
 
 use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::imds::{Imds, Mode};
@@ -139,4 +140,26 @@ fn a_host_publishes_over_tls() {
     let authority = certificate.authority().to_str().unwrap();
     let cloudwatch = CloudWatch::start_tls(&certificate);
     what_is_published_is_what_the_counters_grew_by(&cloudwatch, &[("SSL_CERT_FILE", authority)]);
+}
+
+#[test]
+fn a_minute_goes_out_by_itself_when_it_has_ended() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    // Not at the very end of a minute: all of this belongs to one.
+    let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % 60;
+    if second >= 55 {
+        std::thread::sleep(Duration::from_secs(60 - second));
+    }
+    let running = Efsmon::on(&machine).with_aws(&cloudwatch.url()).start();
+    machine.read(a, 3, (600, 12_672), 12_288);
+    // A host with a machine-id goes by that, and waits up to 50 s more.
+    running.wait("a minute", || !cloudwatch.puts().is_empty());
+    running.wait_for("an empty spool", |status| status["spool"]["files"] == 0);
+    running.kill();
+    let data = cloudwatch.data();
+    assert_eq!(sum(&data, "ReadBytes", &[("FileSystemId", FS_A)]), 13_272.0);
+    assert_eq!((minutes(&data, "Hosts", &[]), cloudwatch.puts().len()), (1, 1));
+    assert_eq!(spooled(&machine), [""; 0]);
 }

@@ -87,9 +87,8 @@ impl Run {
 fn recorded() -> Vec<PathBuf> {
     let mut runs = Vec::new();
     for scenario in fs::read_dir(fixtures().join("captures")).unwrap() {
-        for run in fs::read_dir(scenario.unwrap().path()).unwrap() {
-            runs.extend(Some(run.unwrap().path()).filter(|run| run.is_dir()));
-        }
+        let files = fs::read_dir(scenario.unwrap().path()).unwrap();
+        runs.extend(files.map(|run| run.unwrap().path()).filter(|run| run.is_dir()));
     }
     runs.sort();
     runs

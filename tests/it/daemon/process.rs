@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::machine::Machine;
 
 /// Far more than anything here takes; a test that needs it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 pub const HOST: &str = "i-0a1b2c3d4e5f60718";
 

@@ -157,6 +157,30 @@ fn a_request_without_an_answer_is_counted_and_not_repeated_at_once() {
 }
 
 #[test]
+fn an_unknown_outcome_of_the_last_seconds_is_told_by_the_next_process() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url());
+    let running = efsmon.start();
+    machine.read(a, 3, (600, 12_672), 12_288);
+    cloudwatch.fail_next(1, Fault::CloseAfterAccepting);
+    running.terminate();
+    assert_eq!(cloudwatch.puts().len(), 1);
+    assert_ne!(spooled(&machine), [""; 0]);
+    efsmon.start().terminate();
+    let data = cloudwatch.data();
+    assert_eq!(
+        sum(&data, "ReadBytes", &[("FileSystemId", FS_A)]),
+        26_544.0,
+        "once too often, and that is said:"
+    );
+    assert_eq!(sum(&data, "UnknownOutcomes", &[]), 1.0);
+    efsmon.start().terminate();
+    assert_eq!(sum(&cloudwatch.data(), "UnknownOutcomes", &[]), 1.0);
+}
+
+#[test]
 fn a_missing_permission_is_named_and_its_data_wait_for_it() {
     let cloudwatch = CloudWatch::start();
     let machine = Machine::new();

@@ -187,16 +187,14 @@ impl Minutes {
         let span = Span::before(interval.end.wall, interval.elapsed, grid);
         let parts = span.by_minute();
         let weights: Vec<u128> = parts.iter().map(|(_, part)| part.length().as_nanos()).collect();
-        let traffic = match parts.len() {
-            1 => vec![interval.traffic.clone()],
-            _ => interval.traffic.split(&weights),
-        };
+        let split = if parts.len() > 1 { interval.traffic.split(&weights) } else { Vec::new() };
+        let traffic = if parts.len() > 1 { &split } else { std::slice::from_ref(&interval.traffic) };
         for ((minute, part), traffic) in parts.into_iter().zip(traffic) {
             match self.is_closed(minute) {
                 true => {
-                    self.late.entry(minute).or_default().entry(file_system.clone()).or_default().add(&traffic)
+                    self.late.entry(minute).or_default().entry(file_system.clone()).or_default().add(traffic)
                 }
-                false => self.open.entry(minute).or_default().add(file_system, part, &traffic),
+                false => self.open.entry(minute).or_default().add(file_system, part, traffic),
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,12 +11,12 @@ use serde::{Deserialize, Serialize};
 /// An EFS file system: `fs-` and 8 or 17 lower-case hex digits (DescribeFileSystems, `FileSystemId`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct FileSystemId(String);
+pub struct FileSystemId(Arc<str>);
 
 /// An EFS access point: `fsap-` and 8 or 17 lower-case hex digits (DescribeAccessPoints, `AccessPointId`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct AccessPointId(String);
+pub struct AccessPointId(Arc<str>);
 
 /// Why a text is not an EFS identifier.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -25,11 +26,11 @@ pub struct NotAnId {
     prefix: &'static str,
 }
 
-fn checked_id(text: &str, prefix: &'static str) -> Result<String, NotAnId> {
+fn checked_id(text: &str, prefix: &'static str) -> Result<Arc<str>, NotAnId> {
     let digits = text.strip_prefix(prefix).unwrap_or("");
     let hex = digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     match hex && matches!(digits.len(), 8 | 17) {
-        true => Ok(text.to_owned()),
+        true => Ok(text.into()),
         false => Err(NotAnId { found: text.to_owned(), prefix }),
     }
 }
@@ -50,7 +51,7 @@ macro_rules! identifier {
         }
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
         impl fmt::Display for $name {

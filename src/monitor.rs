@@ -85,9 +85,11 @@ impl Monitor {
     /// Takes in a reading. `helper_state` is asked only when there is a mount without a name.
     pub fn observe(&mut self, reading: &Reading, helper_state: impl FnMut() -> Vec<HelperMount>) -> Sighting {
         let parsed = mountstats::parse(&reading.mountstats);
-        let (before, _) = mountinfo::parse(&reading.mountinfo_before);
         let (after, unread_mounts) = mountinfo::parse(&reading.mountinfo_after);
-        let seen = join(&before, &parsed, &after);
+        let seen = match reading.mountinfo_before == reading.mountinfo_after {
+            true => join(&after, &parsed, &after),
+            false => join(&mountinfo::parse(&reading.mountinfo_before).0, &parsed, &after),
+        };
         let moment = reading.moment;
         self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
         let by_operation = self.settings.profile == Profile::Full;

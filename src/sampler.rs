@@ -76,48 +76,51 @@ impl Sampler {
         held: &HashSet<DeviceNumber>,
         by_operation: bool,
     ) -> Vec<Interval> {
-        let mut earlier = std::mem::take(&mut self.known);
+        self.known.values_mut().for_each(|known| known.missed += 1);
         let mut intervals = Vec::with_capacity(seen.superblocks.len());
         for superblock in &seen.superblocks {
+            let number = superblock.number;
             let counters = Counters::of(superblock.statistics, &mut self.names);
             let age = Duration::from_secs(superblock.statistics.age_seconds);
-            let known = match earlier.remove(&superblock.number) {
-                Some(known)
-                    if known.is(superblock, age, moment) && counters.lack_lines_of(&known.counters) =>
-                {
-                    earlier.insert(superblock.number, known);
+            let mut known = self.known.get_mut(&number);
+            let mut traffic = None;
+            if let Some(known) = known.as_deref_mut().filter(|known| known.is(superblock, age, moment)) {
+                if counters.lack_lines_of(&known.counters) {
                     continue;
                 }
-                known => known,
+                traffic = counters.since(&known.counters, &self.names, by_operation);
+            }
+            let mut interval = |traffic, since: Moment| {
+                let elapsed = moment.monotonic.saturating_sub(since.monotonic);
+                intervals.push(Interval { number, end: moment, elapsed, traffic });
             };
-            let counted = known.as_ref().map_or(Duration::ZERO, |known| known.since.monotonic);
-            let start = known
-                .filter(|known| known.is(superblock, age, moment))
-                .and_then(|known| Some((counters.since(&known.counters, &self.names, by_operation)?, known)))
-                .or_else(|| {
-                    let earliest = self.complete?.monotonic.max(counted);
-                    let born = Known::born(superblock, age, moment, earliest, counters.at_birth())?;
-                    Some((counters.since(&born.counters, &self.names, by_operation)?, born))
-                });
-            let next = match start {
-                Some((_, known)) if held.contains(&superblock.number) => {
-                    Known { missed: 0, ..known.shown_by(superblock) }
+            let is_held = held.contains(&number);
+            if let (Some(known), Some(traffic)) = (known.as_deref_mut(), traffic) {
+                known.seen_again(superblock);
+                if !is_held {
+                    interval(traffic, known.since);
+                    known.count_from(moment, age, counters);
                 }
-                Some((traffic, known)) => {
-                    let elapsed = moment.monotonic.saturating_sub(known.since.monotonic);
-                    intervals.push(Interval { number: superblock.number, end: moment, elapsed, traffic });
-                    Known { since: moment, age, counters, missed: 0, ..known.shown_by(superblock) }
+                continue;
+            }
+            let counted = known.map_or(Duration::ZERO, |known| known.since.monotonic);
+            let born = self.complete.and_then(|complete| {
+                let earliest = complete.monotonic.max(counted);
+                let born = Known::born(superblock, age, moment, earliest, counters.at_birth())?;
+                Some((counters.since(&born.counters, &self.names, by_operation)?, born))
+            });
+            let next = match born {
+                Some((_, born)) if is_held => born,
+                Some((traffic, mut born)) => {
+                    interval(traffic, born.since);
+                    born.count_from(moment, age, counters);
+                    born
                 }
                 None => Known::first_seen(superblock, age, moment, counters),
             };
-            self.known.insert(superblock.number, next);
+            self.known.insert(number, next);
         }
-        for (number, known) in earlier {
-            let missed = known.missed + 1;
-            if missed <= ABSENT_READINGS {
-                self.known.insert(number, Known { missed, ..known });
-            }
-        }
+        self.known.retain(|_, known| known.missed <= ABSENT_READINGS);
         if seen.complete {
             self.complete = Some(moment);
         }
@@ -170,12 +173,16 @@ impl Known {
             && superblock.devices().any(|device| self.devices.iter().any(|known| *known == device))
     }
 
-    /// With the devices that the superblock is mounted as now.
-    fn shown_by(mut self, superblock: &Superblock<'_>) -> Known {
+    /// Takes note that this reading shows it, and as which devices.
+    fn seen_again(&mut self, superblock: &Superblock<'_>) {
+        self.missed = 0;
         if !superblock.devices().eq(self.devices.iter().map(|known| known.as_str())) {
             self.devices = superblock.devices().map(|device| device.into_owned()).collect();
         }
-        self
+    }
+
+    fn count_from(&mut self, moment: Moment, age: Duration, counters: Counters) {
+        (self.since, self.age, self.counters) = (moment, age, counters);
     }
 }
 

@@ -154,13 +154,16 @@ impl Traffic {
 
     /// Adds what `other` did.
     pub fn add(&mut self, other: &Traffic) {
-        let mut other = other.clone();
-        for (mine, theirs) in self.numbers().into_iter().zip(other.numbers()) {
-            *mine = mine.saturating_add(*theirs);
-        }
-        for (name, requests) in other.by_operation {
-            let sum = self.by_operation.entry(name).or_default();
-            *sum = sum.saturating_add(requests);
+        let Traffic { read, write, commit, metadata, payload_read, payload_written, by_operation } = other;
+        self.read.add(read);
+        self.write.add(write);
+        self.commit.add(commit);
+        self.metadata.add(metadata);
+        self.payload_read = self.payload_read.saturating_add(*payload_read);
+        self.payload_written = self.payload_written.saturating_add(*payload_written);
+        for (name, requests) in by_operation {
+            let sum = self.by_operation.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*requests);
         }
     }
 

@@ -43,13 +43,13 @@ impl Attribution {
         mut helper_state: impl FnMut() -> Vec<HelperMount>,
     ) {
         let mut helper: Option<Vec<HelperMount>> = None;
-        let mut earlier = std::mem::take(&mut self.known);
         for superblock in &seen.superblocks {
-            let known = earlier.remove(&superblock.number).filter(|entry| entry.is(superblock, moment));
-            let mut entry = match known {
-                Some(entry) => entry.seen_again(superblock, moment),
-                None => Entry::new(superblock, moment),
-            };
+            let new = || Entry::new(superblock, moment);
+            let entry = self.known.entry(superblock.number).or_insert_with(new);
+            match entry.is(superblock, moment) {
+                true => entry.seen_again(superblock, moment),
+                false => *entry = new(),
+            }
             if matches!(entry.answer, Answer::Pending(_)) {
                 let mut lookups = Lookups { configured, helper: &[] };
                 entry.answer = best_answer(superblock, lookups);
@@ -60,11 +60,9 @@ impl Attribution {
                     entry.answer = best_answer(superblock, lookups);
                 }
             }
-            self.known.insert(superblock.number, entry);
         }
         // A superblock that this reading lacks may be back in the next.
-        earlier.retain(|_, entry| moment.monotonic.saturating_sub(entry.last_seen) < PATIENCE);
-        self.known.extend(earlier);
+        self.known.retain(|_, entry| moment.monotonic.saturating_sub(entry.last_seen) < PATIENCE);
     }
 
     /// What a superblock is.
@@ -110,7 +108,7 @@ impl Entry {
             && mounts(superblock).any(|(device, _)| self.mounts.iter().any(|(known, _)| known == device))
     }
 
-    fn seen_again(mut self, superblock: &Superblock<'_>, moment: Moment) -> Entry {
+    fn seen_again(&mut self, superblock: &Superblock<'_>, moment: Moment) {
         self.last_seen = moment.monotonic;
         self.age = age(superblock);
         let known =
@@ -122,7 +120,6 @@ impl Entry {
                 self.answer = Answer::Pending("mounted elsewhere");
             }
         }
-        self
     }
 
     fn is_overdue(&self, now: Moment) -> bool {

@@ -45,28 +45,13 @@ type Key<'a> = (&'a [u8], &'a [u8], &'a [u8]);
 /// Joins the k-th record of a mount point, device and type with the k-th line of mountinfo, where a
 /// mountinfo read before and one read after mountstats agree on them, and mountstats holds as many.
 pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>]) -> Seen<'a> {
-    let (before, after) = (numbers(before), numbers(after));
-    let mut records: HashMap<Key<'_>, usize> = HashMap::new();
-    for record in parsed.records.iter().filter(|record| record.statistics.is_some()) {
-        *records.entry(key(record)).or_default() += 1;
-    }
-    // A line of mountinfo without a record of mountstats: the texts are not of one moment.
-    let all_shown = after.iter().all(|(key, numbers)| records.get(key) == Some(&numbers.len()));
+    let records: Vec<_> =
+        parsed.records.iter().filter_map(|record| Some((record, record.statistics.as_ref()?))).collect();
+    let Numbers { of_records, all_shown } =
+        in_step(before, &records, after).unwrap_or_else(|| by_key(before, &records, after));
     let mut seen = Seen { complete: all_shown && parsed.problems.is_empty(), ..Seen::default() };
-    let mut taken: HashMap<Key<'_>, usize> = HashMap::new();
-    let mut place: HashMap<DeviceNumber, usize> = HashMap::new();
-    for record in &parsed.records {
-        let Some(statistics) = &record.statistics else { continue };
-        let key = key(record);
-        let nth = taken.entry(key).or_default();
-        let number = match (before.get(&key), after.get(&key)) {
-            // With one more or one less, the k-th may be another mount's.
-            (Some(before), Some(after)) if before == after && records.get(&key) == Some(&after.len()) => {
-                after.get(*nth).copied()
-            }
-            _ => None,
-        };
-        *nth += 1;
+    let mut place: HashMap<DeviceNumber, usize> = HashMap::with_capacity(records.len());
+    for ((record, statistics), number) in records.into_iter().zip(of_records) {
         let Some(number) = number else {
             seen.unjoined += 1;
             seen.complete = false;
@@ -83,15 +68,68 @@ pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>
     seen
 }
 
+/// The superblock of each NFS record, where it is known.
+struct Numbers {
+    of_records: Vec<Option<DeviceNumber>>,
+    /// Whether every NFS line of mountinfo has its record. Where not, the texts are not of one moment.
+    all_shown: bool,
+}
+
+type NfsRecord<'a> = (&'a Record<'a>, &'a Statistics<'a>);
+
+/// The usual case: all three texts hold the same mounts in the same order, and nothing needs to be looked up.
+fn in_step(before: &[Mount<'_>], records: &[NfsRecord<'_>], after: &[Mount<'_>]) -> Option<Numbers> {
+    let mut before = before.iter().filter(|mount| mount.is_nfs());
+    let mut after = after.iter().filter(|mount| mount.is_nfs());
+    let mut of_records = Vec::with_capacity(records.len());
+    for (record, _) in records {
+        let (before, after) = (before.next()?, after.next()?);
+        let agree = before.device_number == after.device_number
+            && mount_key(before) == key(record)
+            && mount_key(after) == key(record);
+        agree.then(|| of_records.push(Some(after.device_number)))?;
+    }
+    (before.next().is_none() && after.next().is_none()).then_some(Numbers { of_records, all_shown: true })
+}
+
+/// The case in general: mounts came, went or moved meanwhile, or a record could not be read.
+fn by_key<'a>(before: &[Mount<'a>], records: &[NfsRecord<'a>], after: &[Mount<'a>]) -> Numbers {
+    let (before, after) = (numbers(before), numbers(after));
+    let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
+    for (record, _) in records {
+        *counts.entry(key(record)).or_default() += 1;
+    }
+    let mut taken: HashMap<Key<'a>, usize> = HashMap::new();
+    let of_record = |(record, _): &NfsRecord<'a>| {
+        let key = key(record);
+        let nth = taken.entry(key).or_default();
+        *nth += 1;
+        match (before.get(&key), after.get(&key)) {
+            // With one more or one less, the k-th may be another mount's.
+            (Some(before), Some(after)) if before == after && counts.get(&key) == Some(&after.len()) => {
+                after.get(*nth - 1).copied()
+            }
+            _ => None,
+        }
+    };
+    Numbers {
+        of_records: records.iter().map(of_record).collect(),
+        all_shown: after.iter().all(|(key, numbers)| counts.get(key) == Some(&numbers.len())),
+    }
+}
+
 fn key<'a>(record: &Record<'a>) -> Key<'a> {
     (record.mount_point, record.device.unwrap_or_default(), record.fs_type)
+}
+
+fn mount_key<'a>(mount: &Mount<'a>) -> Key<'a> {
+    (mount.mount_point, mount.device, mount.fs_type)
 }
 
 fn numbers<'a>(mounts: &[Mount<'a>]) -> HashMap<Key<'a>, Vec<DeviceNumber>> {
     let mut numbers: HashMap<Key<'a>, Vec<DeviceNumber>> = HashMap::new();
     for mount in mounts.iter().filter(|mount| mount.is_nfs()) {
-        let key = (mount.mount_point, mount.device, mount.fs_type);
-        numbers.entry(key).or_default().push(mount.device_number);
+        numbers.entry(mount_key(mount)).or_default().push(mount.device_number);
     }
     numbers
 }

@@ -76,11 +76,12 @@ impl Owner<'_> {
             Formula::Total(_) if !account.mounted() => self.of_late_piece(metric, &account.total),
             Formula::Total(total) => self.one(metric, vec![(total(&account.total) as f64, 1.0)]),
             Formula::MibPerSecond(bytes) => {
+                // The last window of a process may be of milliseconds: a rate over so little is a peak of nothing.
                 let rate = |(window, traffic): (&Window, &Traffic)| {
-                    let seconds = window.span.length().as_secs_f64().round().max(1.0);
-                    (bytes(traffic) as f64 / MIB / window.seconds, seconds)
+                    let seconds = window.span.length().as_secs_f64().round();
+                    (seconds > 0.0).then(|| (bytes(traffic) as f64 / MIB / window.seconds, seconds))
                 };
-                self.one(metric, windows().map(rate).collect())
+                self.one(metric, windows().filter_map(rate).collect())
             }
             Formula::Mean(times) => {
                 let mean = |(_, traffic): (&Window, &Traffic)| {

@@ -277,7 +277,7 @@ impl Rules {
                 }
                 for (place, amounts) in &account.shares {
                     let Window { span, seconds } = open.windows[*place];
-                    let whole = ((span.1 - span.0 + SECOND / 2) / SECOND).max(1);
+                    let whole = (span.1 - span.0 + SECOND / 2) / SECOND;
                     table.window(at, file_system, amounts, seconds, whole as f64);
                 }
             }

@@ -139,7 +139,9 @@ impl Table {
 
     /// What is one value a window, of `seconds` that are `whole` seconds of the minute.
     pub fn window(&mut self, minute: Minute, file_system: &str, amounts: &Amounts, seconds: f64, whole: f64) {
-        for (metric, kind) in [("ReadThroughput", "read"), ("WriteThroughput", "write")] {
+        // No rate of less than half a second: it would be a peak of nothing.
+        let rates = [("ReadThroughput", "read"), ("WriteThroughput", "write")];
+        for (metric, kind) in rates.into_iter().filter(|_| whole > 0.0) {
             let bytes = get(amounts, kind, "sent") + get(amounts, kind, "received");
             let rate = bytes as f64 / seconds / 1_048_576.0;
             self.put((minute, metric, client(file_system)), "None", rate, whole);

@@ -60,6 +60,15 @@ fn spooled(machine: &Machine) -> Vec<String> {
     names
 }
 
+/// Waits out the end of a minute, for what must not be cut by a new one. A sample in its first second may count as
+/// the end of the one before.
+fn early_in_a_minute() {
+    let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % 60;
+    if !(2..45).contains(&second) {
+        std::thread::sleep(Duration::from_secs((62 - second) % 60));
+    }
+}
+
 /// Two file systems, one named by its device and one by the mount helper's state, and known growth.
 fn what_is_published_is_what_the_counters_grew_by(cloudwatch: &CloudWatch, settings: &[(&str, &str)]) {
     let imds = Imds::start(Mode::Ok);
@@ -147,11 +156,7 @@ fn a_minute_goes_out_by_itself_when_it_has_ended() {
     let cloudwatch = CloudWatch::start();
     let machine = Machine::new();
     let a = machine.mount(DEVICE_A, "/mnt/a");
-    // Not at the very end of a minute: all of this belongs to one.
-    let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % 60;
-    if second >= 55 {
-        std::thread::sleep(Duration::from_secs(60 - second));
-    }
+    early_in_a_minute();
     let running = Efsmon::on(&machine).with_aws(&cloudwatch.url()).start();
     machine.read(a, 3, (600, 12_672), 12_288);
     // A host with a machine-id goes by that, and waits up to 50 s more.

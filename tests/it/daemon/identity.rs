@@ -8,7 +8,7 @@ use efsmon::source::{Namespace, Roots, Source};
 
 use super::machine::{DEVICE_A, FS_A, HOST_NAME, Machine};
 use super::process::{Efsmon, stdout};
-use super::{series, spooled, sum};
+use super::{early_in_a_minute, series, spooled, sum};
 use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::imds::{Imds, Mode};
 
@@ -26,6 +26,7 @@ fn on_ec2<'a>(machine: &'a Machine, cloudwatch: &CloudWatch, imds: &Imds) -> Efs
 /// Without an answer, the figures of the single host stay on the disk; the next process sends them under its name.
 fn no_answer_in_time(mode: Mode, said: &str) {
     let cloudwatch = CloudWatch::start();
+    early_in_a_minute();
     let imds = Imds::start(mode);
     let machine = Machine::new();
     let a = machine.mount(DEVICE_A, "/mnt/a");
@@ -125,6 +126,7 @@ fn a_host_name_is_an_id_only_off_ec2_and_outside_of_containers() {
 
 #[test]
 fn off_ec2_the_daemon_goes_by_its_host_name_unless_it_is_a_container_s() {
+    early_in_a_minute();
     let cloudwatch = CloudWatch::start();
     let machine = Machine::new();
     machine.mount(DEVICE_A, "/mnt/a");

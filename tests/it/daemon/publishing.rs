@@ -14,12 +14,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::machine::{DEVICE_A, FS_A, Machine};
 use super::process::{Efsmon, stdout};
-use super::{minutes, spooled, sum};
+use super::{early_in_a_minute, minutes, spooled, sum};
 use crate::fake::cloudwatch::{CloudWatch, Fault};
 
 /// Puts minutes of an hour ago into the state directory, one request each: `data` data of the value 1, named after
-/// their place.
+/// their place. A minute that ends would come between them: its end is waited out.
 pub fn leave_behind(machine: &Machine, requests: usize, data: usize) {
+    early_in_a_minute();
     let roots = Roots { procfs: "/proc".into(), sysfs: "/sys".into(), efs_state: "/none".into() };
     let owner = Source::new(roots, Namespace::Own).machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
     let directory = Directory::open(&machine.path().join("state")).unwrap();

@@ -86,12 +86,16 @@ impl Run {
 /// The folders of recorded runs that hold a file of that name.
 fn recorded() -> Vec<PathBuf> {
     let mut runs = Vec::new();
-    for scenario in fs::read_dir(fixtures().join("captures")).unwrap() {
-        let files = fs::read_dir(scenario.unwrap().path()).unwrap();
-        runs.extend(files.map(|run| run.unwrap().path()).filter(|run| run.is_dir()));
+    for scenario in folders(&fixtures().join("captures")) {
+        runs.extend(folders(&scenario));
     }
     runs.sort();
     runs
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_dir()).collect()
 }
 
 fn text(path: &Path) -> String {

@@ -7,7 +7,7 @@ use efsmon::model::Host;
 use efsmon::source::{Namespace, Roots, Source};
 
 use super::machine::{DEVICE_A, FS_A, HOST_NAME, Machine};
-use super::process::{Efsmon, stdout};
+use super::process::{Efsmon, Running, stdout};
 use super::{early_in_a_minute, series, spooled, sum};
 use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::imds::{Imds, Mode};
@@ -23,6 +23,13 @@ fn on_ec2<'a>(machine: &'a Machine, cloudwatch: &CloudWatch, imds: &Imds) -> Efs
         .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", &imds.url())
 }
 
+/// Reads within a whole sample: a rate needs half a second at least.
+fn read_for_a_second(running: &Running<'_>, machine: &Machine, mount: usize) {
+    running.wait_for_a_sample();
+    machine.read(mount, 3, (600, 12_672), 12_288);
+    running.wait_for_a_sample();
+}
+
 /// Without an answer, the figures of the single host stay on the disk; the next process sends them under its name.
 fn no_answer_in_time(mode: Mode, said: &str) {
     let cloudwatch = CloudWatch::start();
@@ -33,8 +40,7 @@ fn no_answer_in_time(mode: Mode, said: &str) {
     let efsmon = on_ec2(&machine, &cloudwatch, &imds);
     let running = efsmon.start();
     running.wait_for_log("this host's id is not known yet; figures of single hosts wait for it");
-    machine.read(a, 3, (600, 12_672), 12_288);
-    running.wait_for_a_sample();
+    read_for_a_second(&running, &machine, a);
     let text = stdout(&efsmon.output(&["status"]));
     assert!(text.contains("as a host whose id is still looked for"), "{text}");
     let log = running.terminate();
@@ -85,7 +91,7 @@ fn an_id_that_comes_late_is_taken_without_a_restart() {
     let machine = Machine::new();
     let a = machine.mount(DEVICE_A, "/mnt/a");
     let running = on_ec2(&machine, &cloudwatch, &imds).start();
-    machine.read(a, 3, (600, 12_672), 12_288);
+    read_for_a_second(&running, &machine, a);
     running.wait_for_log("this host's id is not known yet");
     imds.set_mode(Mode::Ok);
     running.wait_for("an id", |status| status["host_id"] == INSTANCE);
@@ -102,7 +108,7 @@ fn the_board_names_the_instance_when_the_metadata_service_does_not() {
     let a = machine.mount(DEVICE_A, "/mnt/a");
     machine.write("sys/class/dmi/id/board_asset_tag", "i-0123456789abcdef0\n");
     let running = on_ec2(&machine, &cloudwatch, &imds).start();
-    machine.read(a, 3, (600, 12_672), 12_288);
+    read_for_a_second(&running, &machine, a);
     running.wait_for("an id", |status| status["host_id"] == INSTANCE);
     let log = running.terminate();
     assert!(log.contains("taking this host's id from the machine itself"), "{log}");
@@ -135,6 +141,7 @@ fn off_ec2_the_daemon_goes_by_its_host_name_unless_it_is_a_container_s() {
     let running = efsmon.set("container", "podman").start();
     running.wait_for_log("this host's id is not known yet");
     assert_eq!(running.status()["host_id_pending"], true);
+    running.wait_for_a_sample();
     running.terminate();
     assert_eq!(spooled(&machine).len(), 1);
 
@@ -142,10 +149,12 @@ fn off_ec2_the_daemon_goes_by_its_host_name_unless_it_is_a_container_s() {
     let running = efsmon.start();
     if ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists()) {
         running.wait_for_log("this host's id is not known yet");
+        running.wait_for_a_sample();
         running.terminate();
         assert_eq!(spooled(&machine).len(), 2);
     } else {
         running.wait_for("an id", |status| status["host_id"] == HOST_NAME);
+        running.wait_for_a_sample();
         running.terminate();
         assert_eq!(spooled(&machine), [""; 0]);
     }

@@ -133,7 +133,10 @@ fn what_another_machine_left_behind_is_set_aside_and_never_sent() {
     let text = stdout(&efsmon.output(&["status"]));
     assert!(text.contains("1 file of another machine or version set aside, never sent"), "{text}");
     let log = running.terminate();
-    assert!(log.contains("holds data of another machine; they are kept aside and never sent"), "{log}");
+    assert!(
+        log.contains("holds data of another machine or version; they are kept aside and never sent"),
+        "{log}"
+    );
     let data = cloudwatch.data();
     assert_eq!(sum(&data, "Foreign", &[]), 0.0);
     assert_eq!(sum(&data, "ReadBytes", &A), 13_272.0);

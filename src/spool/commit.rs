@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::format::{self, Counters, Head};
+use super::format::{self, Head};
 use super::{Aside, COUNTERS, COUNTERS_NEXT, Disk, Doomed, FileId, Spool, SpoolError, blocks, temporary};
 use crate::model::Batch;
 
@@ -48,8 +48,7 @@ impl<D: Disk> Spool<D> {
             files.push((FileId { newest: head.newest, number, part }, head, file));
         }
         let parts = files.len() as u32;
-        let counters = Counters { owner: self.owner.clone(), number, parts, blob: counters.to_owned() };
-        Ok(Draft { files, counters: format::encode_counters(&counters) })
+        Ok(Draft { files, counters: format::encode_counters(&self.owner, number, parts, counters) })
     }
 
     fn commit_deleting(&mut self, draft: &Draft, needed: u64) -> Result<(), SpoolError> {

@@ -78,9 +78,8 @@ pub fn request_batch(file: &[u8]) -> Content<Batch> {
     unseal(REQUEST, file, |_, body| serde_json::from_slice(body).ok())
 }
 
-/// The file of counters.
-pub fn encode_counters(counters: &Counters) -> Vec<u8> {
-    let Counters { owner, number, parts, blob } = counters;
+/// The file of [`Counters`]; `blob` may be large and is copied once.
+pub fn encode_counters(owner: &str, number: u64, parts: u32, blob: &[u8]) -> Vec<u8> {
     seal(COUNTERS, format!("{owner} {number} {parts}\n"), blob)
 }
 
@@ -101,9 +100,8 @@ fn seal(kind: &str, line: String, body: &[u8]) -> Vec<u8> {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(line.as_bytes());
     checksum.update(body);
-    let mut file = format!("{kind} {:08x} {line}", checksum.finalize()).into_bytes();
-    file.extend_from_slice(body);
-    file
+    let head = format!("{kind} {:08x} {line}", checksum.finalize());
+    [head.as_bytes(), body].concat()
 }
 
 fn unseal<T>(kind: &str, file: &[u8], parse: impl FnOnce(&str, &[u8]) -> Option<T>) -> Content<T> {

@@ -89,8 +89,10 @@ pub enum Formula {
     Mounted,
     /// 1 for each host and minute.
     Alive,
-    /// What the host says of itself.
+    /// What the host says of itself, of the time since it last did: CloudWatch's Sum.
     Own(fn(&OwnFigures) -> u64),
+    /// What the host says of itself as it is now: once for each host and minute.
+    OwnNow(fn(&OwnFigures) -> u64),
     /// Named and documented, not published by this version yet.
     Later,
 }
@@ -106,7 +108,7 @@ pub struct Metric {
     pub formula: Formula,
 }
 
-use Formula::{Alive, ByOperation, Later, Mean, MibPerSecond, Mounted, Own, Total};
+use Formula::{Alive, ByOperation, Later, Mean, MibPerSecond, Mounted, Own, OwnNow, Total};
 use Profile::{Fleet, Full, Minimal, Standard};
 
 const FLEET: &[(Scope, Profile)] = &[(Scope::Fleet, Fleet)];
@@ -129,7 +131,7 @@ const METERED_AT_LEAST: u64 = 4096;
 pub const METRICS: &[Metric] = &[
     metric!("Hosts", Count, FLEET, Alive,
         "Hosts that report: 1 for each host and minute."),
-    metric!("UnidentifiedMounts", Count, FLEET, Own(|own| own.unidentified_mounts),
+    metric!("UnidentifiedMounts", Count, FLEET, OwnNow(|own| own.unidentified_mounts),
         "Mounts made by a mount helper, of which it is not known whose they are."),
     metric!("SamplesLost", Count, FLEET, Own(|own| own.samples_lost),
         "Samples that gave nothing, and data dropped from a full spool."),

@@ -25,7 +25,7 @@ pub mod runtime;
 pub mod status;
 
 use host::HostFinder;
-use kept::of_this_boot;
+use kept::resume;
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
 
@@ -62,6 +62,8 @@ pub struct Daemon<'a, C, D: Disk> {
     samples: Samples,
     sighting: Sighting,
     last_tick: Option<Moment>,
+    /// CLOCK_MONOTONIC.
+    next_tick: Duration,
     failing: Failing,
     started: Moment,
     ended: bool,
@@ -87,11 +89,12 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
-        let kept =
-            counters.and_then(|counters| Some((of_this_boot(&counters, boot_id.as_deref())?, counters)));
-        let goes_on = kept.is_some();
-        let (state, own, committed) =
-            kept.map(|(kept, counters)| (kept.state, kept.own, counters)).unwrap_or_default();
+        let counters = counters.unwrap_or_default();
+        let (state, own, goes_on) = match resume(&counters, boot_id.as_deref(), clock.now()) {
+            Some((kept, goes_on)) => (kept.state, kept.own, goes_on),
+            None => Default::default(),
+        };
+        let committed = if goes_on { counters } else { Vec::new() };
         let monitor = Monitor::new(settings.monitor.clone(), state);
         Daemon {
             settings,
@@ -110,6 +113,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             samples: Samples::default(),
             sighting: Sighting::default(),
             last_tick: None,
+            next_tick: Duration::ZERO,
             failing: Failing::default(),
             started: clock.now(),
             ended: false,
@@ -143,11 +147,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                 }
             }
             let now = self.clock.now();
-            let next_tick = until_multiple(now.wall, self.settings.monitor.sample_interval);
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
-                () = tokio::time::sleep(next_tick) => self.tick(),
+                () = sleep_until(Some(self.next_tick), now) => self.tick(),
                 host = &mut finding, if self.host == Host::Pending => self.host_found(host),
                 (request, answer) = answered(&mut in_flight) => {
                     in_flight = None;
@@ -234,6 +237,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
 
     fn tick(&mut self) {
         let now = self.clock.now();
+        self.next_tick = now.monotonic + until_multiple(now.wall, self.settings.monitor.sample_interval);
         if let Some(last) = self.last_tick.replace(now) {
             self.samples.missed +=
                 missed(now.monotonic.saturating_sub(last.monotonic), &self.settings.monitor);
@@ -328,8 +332,8 @@ async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
     }
 }
 
-/// From `wall` to the next multiple of `interval`. One that is almost reached is this reading's own: a timer may
-/// be a little early by the clock.
+/// From a sample at `wall` to the next multiple of `interval`. One that is almost reached is that sample's own: a
+/// timer may be a little early by the clock.
 fn until_multiple(wall: Duration, interval: Duration) -> Duration {
     let (wall, interval) = (wall.as_nanos(), interval.as_nanos().max(1));
     let left = interval - wall % interval;

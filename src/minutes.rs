@@ -36,7 +36,7 @@ const GAP: Duration = Duration::from_secs(60);
 /// An interval longer than this is not counted: figures of a day ago belong to nobody's dashboard.
 pub const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// A clock that went back further than this was wrong before: what it closed does not count.
-const CLOCK_WAS_WRONG: Duration = Duration::from_secs(3600);
+const CLOCK_WAS_WRONG: Duration = Duration::from_secs(120);
 
 /// The minutes that are not closed yet. Serialised with the sampler, it is what a restart goes on from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -74,6 +74,8 @@ struct Window {
 /// What one file system did in a minute.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Account {
+    /// Whether the minute's own reading showed it.
+    shown: bool,
     total: Traffic,
     /// The share of each window, by its place in [`Open::windows`].
     windows: BTreeMap<usize, Traffic>,
@@ -96,21 +98,40 @@ impl Minutes {
         grid: Duration,
         intervals: impl IntoIterator<Item = (&'a FileSystemId, &'a Interval)>,
     ) {
-        let end = Span::before(moment.wall, Duration::ZERO, grid).end;
-        self.forgive_the_clock(end);
-        if let Some(last) = self.last.replace(moment) {
-            let elapsed = moment.monotonic.saturating_sub(last.monotonic);
-            if !elapsed.is_zero() && elapsed <= GAP {
-                self.add_windows(Span::before(moment.wall, elapsed, grid), elapsed);
+        self.forgive_the_clock(moment.wall);
+        let last = self.last.replace(moment);
+        let elapsed = last.map(|last| moment.monotonic.saturating_sub(last.monotonic));
+        // A reading that follows another ends a minute; one that does not begins it.
+        let mut minute = Minute::of(moment.wall);
+        if let Some(elapsed) = elapsed.filter(|elapsed| *elapsed <= GAP) {
+            let span = Span::before(moment.wall, elapsed, grid);
+            minute =
+                Minute::of(Span::before(moment.wall, Duration::ZERO, grid).end - Duration::from_nanos(1));
+            if !elapsed.is_zero() {
+                self.add_windows(span, elapsed);
             }
         }
-        let minute = Minute::of(end.saturating_sub(Duration::from_nanos(1)));
         if !self.is_closed(minute) {
             self.open.entry(minute).or_default().observed = true;
         }
         for (file_system, interval) in intervals {
             self.add(file_system, interval, grid);
+            if let Some(account) =
+                self.open.get_mut(&minute).and_then(|open| open.file_systems.get_mut(file_system))
+            {
+                account.shown = true;
+            }
         }
+    }
+
+    /// What another boot can go on from: what was counted and said, but not the time since then.
+    pub fn of_another_boot(self) -> Minutes {
+        Minutes { last: None, ..self }
+    }
+
+    /// When the last reading was taken.
+    pub fn last(&self) -> Option<Moment> {
+        self.last
     }
 
     /// Closes the minutes that end at or before the last reading and returns their data, late pieces first.
@@ -204,12 +225,19 @@ impl Minutes {
         self.closed_through.is_some_and(|through| minute <= through)
     }
 
+    /// A clock that was ahead and was set right: the minutes that it dated are closed no more, and what was
+    /// counted for minutes that are still to come is of the present one.
     fn forgive_the_clock(&mut self, now: Duration) {
-        let earliest = Minute::of(now + CLOCK_WAS_WRONG);
-        if self.closed_through > Some(earliest) {
+        let latest = Minute::of(now + CLOCK_WAS_WRONG);
+        if self.closed_through > Some(latest) {
             self.closed_through = None;
             self.announced = None;
-            self.open.retain(|minute, _| *minute <= earliest);
+            self.announced_clients.clear();
+        }
+        let ahead = self.open.split_off(&latest.next());
+        for (file_system, account) in ahead.into_values().flat_map(|open| open.file_systems) {
+            let present = self.open.entry(Minute::of(now)).or_default();
+            present.file_systems.entry(file_system).or_default().total.add(&account.total);
         }
     }
 }
@@ -249,9 +277,6 @@ impl Open {
 impl Account {
     /// Whether it was mounted while readings were taken, and not only named by the traffic of a gap.
     fn mounted(&self) -> bool {
-        !self.windows.is_empty()
+        self.shown || !self.windows.is_empty()
     }
 }
-
-#[cfg(test)]
-mod tests;

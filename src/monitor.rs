@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{OwnFigures, Profile};
 use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount};
 use crate::minutes::{Dropped, Minutes, SeriesLimit};
-use crate::model::{Datum, FileSystemId};
+use crate::model::{Datum, FileSystemId, Moment};
 use crate::mountstats::unescape;
 use crate::sampler::Sampler;
 use crate::sampler::join::{Seen, join};
@@ -38,6 +38,18 @@ pub struct Monitor {
 pub struct State {
     sampler: Sampler,
     minutes: Minutes,
+}
+
+impl State {
+    /// When the last reading was taken.
+    pub fn last(&self) -> Option<Moment> {
+        self.minutes.last()
+    }
+
+    /// What another boot can go on from: what was counted and said, but no place where counting starts.
+    pub fn of_another_boot(self) -> State {
+        State { sampler: Sampler::default(), minutes: self.minutes.of_another_boot() }
+    }
 }
 
 /// What a reading showed, for people.

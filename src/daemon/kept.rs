@@ -8,7 +8,7 @@ use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
 use crate::minutes::Dropped;
-use crate::model::{Datum, Host};
+use crate::model::{Datum, Host, Moment};
 use crate::monitor::State;
 use crate::spool::Disk;
 
@@ -131,8 +131,15 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     }
 }
 
-/// What `counters` hold, when that is of this boot: counters of another are not these counters' past.
-pub(super) fn of_this_boot(counters: &[u8], boot_id: Option<&str>) -> Option<Kept> {
+/// What `counters` hold, and whether counting goes on from there. Counters of another boot, or of a later time of
+/// this one (a machine that was set back to a snapshot), are not these counters' past; what was counted and said
+/// before still holds.
+pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Option<(Kept, bool)> {
     let kept: Kept = serde_json::from_slice(counters).ok()?;
-    (kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id).then_some(kept)
+    let of_this_boot = kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id;
+    let goes_on = of_this_boot && kept.state.last().is_none_or(|last| last.monotonic <= now.monotonic);
+    match goes_on {
+        true => Some((kept, true)),
+        false => Some((Kept { state: kept.state.of_another_boot(), ..kept }, false)),
+    }
 }

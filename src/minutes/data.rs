@@ -52,6 +52,7 @@ pub(super) fn of_late_pieces(
 fn of_fleet(metric: &Metric, closed: &Closed, own: Option<&OwnFigures>) -> Option<Datum> {
     let value = match metric.formula {
         Formula::Alive => closed.announce.then_some(1),
+        Formula::OwnNow(figure) => own.map(figure).filter(|_| closed.announce),
         Formula::Own(figure) => own.map(figure).filter(|figure| closed.announce || *figure > 0),
         _ => None,
     }?;
@@ -94,7 +95,9 @@ impl Owner<'_> {
                 self.one(metric, vec![(1.0, 1.0)])
             }
             Formula::ByOperation => self.by_operation(metric, &account.total),
-            Formula::Mounted | Formula::Alive | Formula::Own(_) | Formula::Later => Vec::new(),
+            Formula::Mounted | Formula::Alive | Formula::Own(_) | Formula::OwnNow(_) | Formula::Later => {
+                Vec::new()
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod host;
 mod house;
 mod ministack;
 mod minute;
+mod minutes;
 mod mountinfo;
 mod mountstats;
 mod oracle;

@@ -35,6 +35,8 @@ pub struct Rules {
     said: BTreeSet<(i128, &'static str)>,
     /// Where the last reading is, on its grid point when it is near one.
     reached: i128,
+    /// The minute of the last reading.
+    reading: i128,
 }
 
 #[derive(Clone)]
@@ -65,6 +67,8 @@ struct Window {
 #[derive(Clone, Default)]
 struct Account {
     total: Amounts,
+    /// By a reading of the minute.
+    shown: bool,
     /// By the window's place.
     shares: BTreeMap<usize, Amounts>,
 }
@@ -122,6 +126,7 @@ impl Rules {
             closed: i128::MIN,
             said: BTreeSet::new(),
             reached: 0,
+            reading: 0,
         }
     }
 
@@ -143,7 +148,13 @@ impl Rules {
     /// The time since the last reading.
     fn window(&mut self, sight: &Sight) {
         self.reached = near(sight.wall, self.grid);
-        let minute = minute_that_ends(self.reached);
+        // A reading that follows another ends a minute, any other begins it.
+        let follows = self.last.is_some_and(|last| sight.monotonic - last <= MINUTE);
+        let minute = match follows {
+            true => minute_that_ends(self.reached),
+            false => sight.wall.div_euclid(MINUTE) * MINUTE,
+        };
+        self.reading = minute;
         if minute >= self.closed {
             self.open.entry(minute).or_default().observed = true;
         }
@@ -195,6 +206,10 @@ impl Rules {
             if let Owner::FileSystem(file_system) = shown.owner {
                 let amounts = difference(&shown.counters, &known.counters, shown.counts_errors).unwrap();
                 self.interval(file_system, sight.wall, now - known.since, &amounts);
+                let open = self.open.get_mut(&self.reading);
+                if let Some(account) = open.and_then(|open| open.file_systems.get_mut(file_system)) {
+                    account.shown = true;
+                }
             }
             known.age = shown.age;
             known.since = now;
@@ -264,13 +279,16 @@ impl Rules {
                 table.fleet(at, "Hosts", 1);
             }
             if Some(minute) == newest {
+                // What is so at present is said once, what is since the last time whenever there is some.
                 let names = ["UnidentifiedMounts", "SamplesLost", "UnknownOutcomes"];
-                for (name, value) in names.into_iter().zip(own).filter(|(_, value)| first || *value > 0) {
-                    table.fleet(at, name, value);
+                for (name, value) in names.into_iter().zip(own) {
+                    if first || value > 0 && name != "UnidentifiedMounts" {
+                        table.fleet(at, name, value);
+                    }
                 }
             }
             for (file_system, account) in open.file_systems {
-                let seen = !account.shares.is_empty();
+                let seen = account.shown || !account.shares.is_empty();
                 table.totals(at, file_system, &account.total, seen);
                 if seen && open.observed && self.said.insert((minute, file_system)) {
                     table.client(at, file_system);

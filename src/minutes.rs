@@ -229,9 +229,8 @@ impl Minutes {
     /// counted for minutes that are still to come is of the present one.
     fn forgive_the_clock(&mut self, now: Duration) {
         let latest = Minute::of(now + CLOCK_WAS_WRONG);
-        if self.closed_through > Some(latest) {
-            self.closed_through = None;
-            self.announced = None;
+        self.closed_through.take_if(|minute| *minute > latest);
+        if self.announced.take_if(|minute| *minute > latest).is_some() {
             self.announced_clients.clear();
         }
         let ahead = self.open.split_off(&latest.next());

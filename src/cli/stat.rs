@@ -142,8 +142,13 @@ fn offline(printer: &mut Printer<'_, impl Write>, new: &Path) -> anyhow::Result<
     let old = since.as_deref().map(|path| read(path, what_to_do)).transpose()?;
     let new = read(new, what_to_do)?;
     let old = old.as_deref().map(mountstats::parse);
+    let new = mountstats::parse(&new);
+    let names_a_mount = new.problems.iter().any(|problem| problem.mount_point.is_some());
+    if new.records.is_empty() && !names_a_mount && !*nfsiostat {
+        bail!("there is no mount in it, and every system has some: {what_to_do}");
+    }
     printer.print(&Report {
-        new: &mountstats::parse(&new),
+        new: &new,
         earlier: old.as_ref().map(|parsed| Earlier { parsed, elapsed_seconds: *interval }),
         nominal_seconds: *interval,
         wall: None,
@@ -254,6 +259,9 @@ impl<W: Write> Printer<'_, W> {
         let mut activities = activity::since(report.new, report.earlier, lookups);
         let is_first = std::mem::replace(&mut self.is_first, false);
         if is_first {
+            if activities.is_empty() && !report.new.problems.is_empty() && !self.args.json {
+                bail!("no NFS mount could be read, and there is one");
+            }
             self.check_mounts(&activities)?;
         }
         selection::keep_wanted(&mut activities, &self.mounts);

@@ -13,8 +13,19 @@ use super::{Config, Origin, Value};
 /// What toml says of a key or section that is there twice; such a file can still be read to its end.
 const DUPLICATE: &str = "duplicate key";
 
+/// A configuration is small: what is larger is another file, whose every line would be a mistake.
+const MOST_BYTES: usize = 256 << 10;
+/// Mistakes of one file that are told.
+const MOST_PROBLEMS: usize = 20;
+
 /// Applies the file to `config`; the mistakes, in the order of their lines, each beginning with `path:line: `.
 pub(super) fn apply(path: &Path, bytes: &[u8], config: &mut Config) -> Vec<String> {
+    if bytes.len() > MOST_BYTES {
+        let (path, found) = (path.display(), bytes.len());
+        return vec![format!(
+            "{path}: found {found} bytes; a configuration has at most {MOST_BYTES}: another file?"
+        )];
+    }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -27,7 +38,13 @@ pub(super) fn apply(path: &Path, bytes: &[u8], config: &mut Config) -> Vec<Strin
     reader.top(table.get_ref());
     reader.syntax(&errors);
     reader.problems.sort_by_key(|(line, _)| *line);
-    reader.problems.iter().map(|(line, problem)| format!("{}:{line}: {problem}", path.display())).collect()
+    let told = reader.problems.iter().take(MOST_PROBLEMS);
+    let mut told: Vec<String> =
+        told.map(|(line, problem)| format!("{}:{line}: {problem}", path.display())).collect();
+    if let Some(more) = reader.problems.len().checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
+        told.push(format!("{}: and {more} more", path.display()));
+    }
+    told
 }
 
 /// The number, from 1, of the line that holds the byte at `offset`.

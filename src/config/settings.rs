@@ -124,7 +124,7 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "profile",
-        about: "Which metrics are published. CloudWatch bills every series: `efsmon cost` counts them.",
+        about: "Which metrics are published. CloudWatch bills every series.",
         allowed: "fleet, minimal, standard or full",
         put: |config, value| assign(&mut config.profile, Profile::named(text(value)?)),
         get: |config| word(config.profile.name()),

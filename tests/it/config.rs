@@ -701,3 +701,19 @@ fn the_examples_of_the_commented_file_are_right() {
     let mount = MountText::from(&config.mounts[0]);
     assert!(MOUNT_SETTINGS.iter().all(|setting| setting.value(&mount).is_some()));
 }
+
+#[test]
+fn a_file_that_is_no_configuration_is_told_in_a_few_lines() {
+    let many = (0..30).map(|number| format!("nothing_{number} = 1\n")).collect::<String>();
+    let large = "# efsmon\n".repeat(30_000);
+    let directory = directory(&[("many.toml", &many), ("large.toml", &large)]);
+    let output = efsmon_config(directory.path(), &[], &["check", "--config", "many.toml"]);
+    assert_eq!(output.status.code(), Some(78));
+    let told = text(&output.stderr);
+    assert_eq!(told.matches("unknown key").count(), 20, "{told}");
+    assert!(told.ends_with("many.toml: and 10 more\n"), "{told}");
+    let output = efsmon_config(directory.path(), &[], &["check", "--config", "large.toml"]);
+    assert_eq!(output.status.code(), Some(78));
+    let expected = "found 270000 bytes; a configuration has at most 262144: another file?";
+    assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+}

@@ -113,3 +113,18 @@ fn after_a_failed_commit_a_host_that_mounts_is_a_client_too() {
     // Both minutes had a reading; the mount has figures in the second.
     assert_eq!((sum(&data, "Hosts"), sum(&data, "Clients"), sum(&data, "ReadBytes")), (2.0, 1.0, 100.0));
 }
+
+#[test]
+fn a_clock_that_jumped_ahead_does_not_silence_the_host_after_a_restart() {
+    let own = OwnFigures::default();
+    let mut before = monitor(State::default());
+    before.observe(&reading(NOON + 10, 1010, 0), Vec::new);
+    before.observe(&reading(NOON + 10_800, 1020, 0), Vec::new);
+    before.close_early(&own);
+    let state = serde_json::to_vec(before.state()).unwrap();
+    let mut after = monitor(serde_json::from_slice(&state).unwrap());
+    after.observe(&reading(NOON + 70, 1070, 0), Vec::new);
+    after.observe(&reading(NOON + 120, 1120, 0), Vec::new);
+    let data = after.close(&own);
+    assert_eq!((sum(&data, "Hosts"), sum(&data, "Clients")), (1.0, 1.0));
+}

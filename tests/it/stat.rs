@@ -445,3 +445,19 @@ fn of_two_lines_of_one_operation_the_last_counts() {
         assert_eq!(activities[0].total(Kind::Read).requests, 30);
     });
 }
+
+#[test]
+fn a_text_of_which_nothing_can_be_read_is_not_one_without_mounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = format!("device {EFS} mounted on /mnt/a with fstype nfs4 statvers=1.1\n\topts:\trw\n");
+    for (name, text, said) in [
+        ("cut", cut.as_str(), "efsmon: no NFS mount could be read, and there is one\n"),
+        ("other", "Dear diary,\n", "there is no mount in it, and every system has some"),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let (code, out, err) = run(folder.path(), &["--file", path.to_str().unwrap()]);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{name}: {err}");
+        assert!(err.contains(said), "{name}: {err}");
+    }
+}

@@ -145,7 +145,7 @@ enum Shutdown {
 }
 
 impl Publisher {
-    /// `identity` (host id or machine-id) places this host within the minute; `interval` is a multiple of 60 s.
+    /// `identity` (any name that only this host has) places this host within the minute; `interval` is a multiple of 60 s.
     pub fn new(identity: &str, interval: Duration, rng: fastrand::Rng) -> Publisher {
         let offset = crc32fast::hash(identity.as_bytes()) % (MAX_OFFSET_MS + 1);
         Publisher {

@@ -18,7 +18,7 @@
 //! efsmon-request/1 CHECKSUM OWNER OLDEST NEWEST DATA HOST NAMESPACE\n    and the batch as JSON
 //! ```
 //!
-//! OWNER is the machine-id of the host that wrote it; OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
+//! OWNER is the machine that wrote it (machine-id, and instance id if there is one); OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
 //! the data; HOST is `host` if they wait for the host's id, else `-`. A file of another owner or of another version is
 //! set aside: never sent, and the first to go when space is needed.
 //!
@@ -288,6 +288,11 @@ impl<D: Disk> Spool<D> {
     pub fn counters(&self) -> Result<Option<Vec<u8>>, SpoolError> {
         let counters = reopen::read_counters(&self.disk, COUNTERS)?;
         Ok(counters.filter(|counters| counters.owner == self.owner).map(|counters| counters.blob))
+    }
+
+    /// What was lost; cheaper than the whole [`Spool::standing`].
+    pub fn losses(&self) -> Losses {
+        self.losses
     }
 
     /// What is there, and what was lost.

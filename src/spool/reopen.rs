@@ -10,7 +10,7 @@ use super::{
 use super::{blocks, request_name, temporary};
 
 impl<D: Disk> Spool<D> {
-    /// Opens the spool of the machine `owner` (its machine-id), completing or undoing a commit that was cut short.
+    /// Opens the spool of the machine `owner`, completing or undoing a commit that was cut short.
     /// Data and counters of another owner are set aside.
     pub fn open(disk: D, owner: &str, limits: Limits) -> Result<Opened<D>, SpoolError> {
         resolve(&disk)?;

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! counters                     where the next minute starts: the daemon's baseline after commit N
+//! counters.aside               the same of another version
 //! counters.next                the same for a commit that is under way
 //! 000000000042-000.request     part 0 of commit 42: what one PutMetricData request carries
 //! *.tmp                        a file that is being written
@@ -20,7 +21,8 @@
 //!
 //! OWNER is the machine that wrote it (machine-id, and instance id if there is one); OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
 //! the data; HOST is `host` if they wait for the host's id, else `-`. A file of another owner or of another version is
-//! set aside: never sent, and the first to go when space is needed.
+//! set aside: never sent, and the first to go when space is needed. So is one that cannot be read, which is lost to this
+//! process and may be there for the next.
 //!
 //! Commit N: write `counters.next` and sync; write each part under a temporary name and rename it; sync; rename
 //! `counters.next` to `counters`; sync. A start that finds `counters.next` completes the commit if all its parts are
@@ -54,6 +56,7 @@ pub use standing::{Losses, Standing};
 
 const COUNTERS: &str = "counters";
 const COUNTERS_NEXT: &str = "counters.next";
+const COUNTERS_ASIDE: &str = "counters.aside";
 const REJECTED: &str = "rejected.jsonl";
 const REJECTED_BYTES: usize = 1 << 20;
 
@@ -160,12 +163,21 @@ struct Aside {
     name: String,
     bytes: u64,
     newest: Option<Minute>,
+    /// Not another's, but counted as damaged.
+    unreadable: bool,
 }
 
 #[derive(Debug)]
 struct Doomed {
     name: String,
     bytes: u64,
+}
+
+impl Aside {
+    /// A file of which no more is known; `bytes` in whole blocks.
+    fn of(name: String, bytes: u64) -> Aside {
+        Aside { name, bytes, newest: None, unreadable: false }
+    }
 }
 
 impl<D: Disk> Spool<D> {
@@ -194,12 +206,14 @@ impl<D: Disk> Spool<D> {
             "a spooled request is damaged; its data are lost"
         );
         self.index.remove(&id);
-        self.losses.damaged_files += 1;
-        self.losses.damaged_data += u64::from(data);
+        self.damaged(data);
         // What could not be read may be readable after a restart.
-        if content.is_ok() {
-            self.doomed.push(Doomed { name: id.name(), bytes });
-            let _ = self.sweep();
+        match content {
+            Err(_) => self.aside.push_back(Aside { unreadable: true, ..Aside::of(id.name(), bytes) }),
+            Ok(_) => {
+                self.doomed.push(Doomed { name: id.name(), bytes });
+                let _ = self.sweep();
+            }
         }
         None
     }
@@ -297,14 +311,15 @@ impl<D: Disk> Spool<D> {
 
     /// What is there, and what was lost.
     pub fn standing(&self) -> Standing {
+        let foreign = || self.aside.iter().filter(|file| !file.unreadable);
         Standing {
             files: self.index.len() as u64,
             bytes: self.index.values().map(|entry| blocks(entry.bytes)).sum(),
             data: self.index.values().map(|entry| u64::from(entry.data)).sum(),
             oldest: self.index.values().map(|entry| entry.oldest).min(),
             newest: self.index.keys().next_back().map(|id| id.newest),
-            aside_files: self.aside.len() as u64,
-            aside_bytes: self.aside.iter().map(|file| file.bytes).sum(),
+            aside_files: foreign().count() as u64,
+            aside_bytes: foreign().map(|file| file.bytes).sum(),
             unremoved_files: self.doomed.len() as u64,
             losses: self.losses,
         }
@@ -340,6 +355,11 @@ impl<D: Disk> Spool<D> {
         self.unsynced = true;
         self.settle()?;
         failed.map_or(Ok(()), Err)
+    }
+
+    fn damaged(&mut self, data: u32) {
+        self.losses.damaged_files += 1;
+        self.losses.damaged_data += u64::from(data);
     }
 
     fn forget(&mut self, id: FileId) -> Option<Entry> {

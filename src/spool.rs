@@ -7,6 +7,7 @@
 //! counters.aside               the same of another version
 //! counters.next                the same for a commit that is under way
 //! 000000000042-000.request     part 0 of commit 42: what one PutMetricData request carries
+//! lock                         held by the process that uses the directory
 //! *.tmp                        a file that is being written
 //! rejected.jsonl[.1]           data that CloudWatch refused for good, one JSON object a line, for people
 //! ```
@@ -51,7 +52,7 @@ use serde::Serialize;
 use crate::model::{Batch, Datum, Minute};
 use format::{Content, Head};
 
-pub use disk::{Directory, Disk};
+pub use disk::{Directory, DirectoryError, Disk};
 pub use standing::{Losses, Standing};
 
 const COUNTERS: &str = "counters";

@@ -364,6 +364,7 @@ fn a_directory_is_private_and_its_errors_name_the_path() {
     spool.commit(&[batch(vec![datum("ReadBytes", minute(0))])], b"x").unwrap();
     let mode = |name: &str| std::fs::metadata(path.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(""), mode("counters"), mode("000000000001-000.request")), (0o700, 0o600, 0o600));
+    drop(spool);
     let mut spool = Spool::open(Directory::open(&path).unwrap(), OWNER, Limits::default()).unwrap().spool;
     let (id, _) = spool.files().next().unwrap();
     assert!(spool.read(id).is_some());
@@ -373,4 +374,29 @@ fn a_directory_is_private_and_its_errors_name_the_path() {
     std::fs::remove_dir_all(&path).unwrap();
     let error = spool.commit(&[], b"x").unwrap_err().to_string();
     assert!(error.contains(&format!("cannot write {}/counters.next", path.display())), "{error}");
+}
+
+#[test]
+fn a_directory_is_one_process_s() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("state");
+    let first = Directory::open(&path).unwrap();
+    let second = Directory::open(&path).unwrap_err();
+    assert!(matches!(&second, DirectoryError::Held { path: lock } if *lock == path.join("lock")));
+    let said = second.to_string();
+    assert!(said.starts_with("another efsmon uses this state directory (it holds "), "{said}");
+    let mode = std::fs::metadata(path.join("lock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(first);
+    Directory::open(&path).unwrap();
+}
+
+#[test]
+fn what_is_above_a_directory_that_is_made_is_no_secret() {
+    let parent = tempfile::tempdir().unwrap();
+    // Whatever this process's usual mode is.
+    std::fs::create_dir(parent.path().join("usual")).unwrap();
+    Directory::open(&parent.path().join("lib/efsmon")).unwrap();
+    let mode = |name: &str| std::fs::metadata(parent.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("lib"), mode("lib/efsmon")), (mode("usual"), 0o700));
 }

@@ -19,7 +19,7 @@ use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
 
 use super::NotReady;
 use crate::model::{Batch, Datum};
-use crate::publish::{Failure, Sink};
+use crate::publish::{Failure, Refusal, Sink, Verdict, verdict};
 
 /// CloudWatch in one region.
 pub struct CloudWatch {
@@ -93,11 +93,14 @@ impl Sink for CloudWatch {
             // The head of the answer is the yes; PutMetricData's body would add nothing to it.
             Err(error) if accepted(&error) => Ok(()),
             Err(error) => {
-                let failure = failure(&error, transmission.begun());
-                if failure.status == Some(403) || super::in_chain::<CredentialsError>(&error).is_some() {
+                let answer = Err(failure(&error, transmission.begun()));
+                let refused = Verdict::Refused;
+                let of_no_use =
+                    [refused(Refusal::Credentials), refused(Refusal::Denied)].contains(&verdict(&answer));
+                if of_no_use || super::in_chain::<CredentialsError>(&error).is_some() {
                     self.look_again();
                 }
-                Err(failure)
+                answer
             }
         }
     }
@@ -176,7 +179,7 @@ fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Fa
     let credentials = super::in_chain::<CredentialsError>(error);
     let cause = || super::one_line(error.source().unwrap_or(error));
     let message = match (&code, credentials, status) {
-        (Some(code), ..) => answered(code, error.message().unwrap_or("no message")),
+        (Some(code), ..) => format!("{code}: {}", error.message().unwrap_or("no message")),
         (None, Some(error), _) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
         (None, None, Some(status)) => format!("CloudWatch answered {status} without a reason"),
         (None, None, None) if no_connection => format!("no connection to CloudWatch: {}", cause()),
@@ -196,15 +199,4 @@ fn query_name(code: &str) -> &str {
         "InternalServiceFault" => "InternalServiceError",
         other => other,
     }
-}
-
-/// CloudWatch's own words, after what a person can do about them.
-fn answered(code: &str, message: &str) -> String {
-    let advice = match code {
-        "AccessDenied" | "AccessDeniedException" => "allow cloudwatch:PutMetricData for this role: ",
-        "ExpiredToken" | "ExpiredTokenException" => "the credentials have expired; waiting for new ones: ",
-        "RequestTimeTooSkewed" | "RequestExpired" => "set this host's clock: ",
-        _ => "",
-    };
-    format!("{advice}{code}: {message}")
 }

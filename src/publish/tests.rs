@@ -198,6 +198,9 @@ fn each_answer_has_its_verdict() {
         (code(400, "ExpiredTokenException"), Verdict::Refused(Credentials)),
         (code(403, "InvalidClientTokenId"), Verdict::Refused(Credentials)),
         (code(403, "SignatureDoesNotMatch"), Verdict::Refused(Credentials)),
+        (code(400, "UnrecognizedClientException"), Verdict::Refused(Credentials)),
+        (code(403, "RequestTimeTooSkewed"), Verdict::Refused(Credentials)),
+        (status(200), Verdict::Refused(Unavailable)),
         (status(403), Verdict::Refused(Unavailable)),
         (status(404), Verdict::Refused(Unavailable)),
         (code(500, "InternalServiceFault"), Verdict::Refused(Unavailable)),
@@ -209,13 +212,20 @@ fn each_answer_has_its_verdict() {
     for (answer, expected) in table {
         assert_eq!(verdict(&answer), expected, "{answer:?}");
     }
-    let mut garbled = Failure { status: Some(200), code: None, message: String::new(), may_have_left: true };
-    assert_eq!(verdict(&Err(garbled.clone())), Verdict::Unknown);
-    garbled.may_have_left = false;
-    assert_eq!(verdict(&Err(garbled.clone())), Verdict::Refused(Unavailable));
-    let late = Failure { status: Some(503), may_have_left: true, ..garbled };
-    assert_eq!(verdict(&Err(late)), Verdict::Refused(Unavailable));
-    assert!(Denied.remedy().unwrap().contains("cloudwatch:PutMetricData"));
+}
+
+#[test]
+fn what_to_do_about_a_refusal_is_said_once() {
+    let check = |name: &str, remedy: &str| {
+        let mut machine = Machine::new();
+        machine.minute(0);
+        let log = logged(|| machine.run_to(61, |_| code(403, name)));
+        let failure = machine.publisher.standing().last_failure.unwrap();
+        assert_eq!(failure.message, format!("{remedy}: {name}: as told"));
+        assert_eq!(log.matches(remedy).count(), 1, "{log}");
+    };
+    check("AccessDenied", "allow cloudwatch:PutMetricData to this host's role or user (IAM)");
+    check("ExpiredToken", "renew this host's credentials (role, environment or profile) and check its clock");
 }
 
 #[test]

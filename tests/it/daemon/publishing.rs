@@ -229,7 +229,7 @@ fn credentials_that_expired_are_read_again_without_a_restart() {
         .set("AWS_ENDPOINT_URL", &cloudwatch.url())
         .set("AWS_REGION", "eu-west-1")
         .start();
-    running.wait_for_log("the credentials have expired; waiting for new ones");
+    running.wait_for_log("renew this host's credentials");
     write_credentials(&machine, "AKIDNEW");
     running.wait_for("success", |status| status["publish"]["state"] == "ok");
     running.terminate();

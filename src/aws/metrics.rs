@@ -93,10 +93,11 @@ impl Sink for CloudWatch {
             // The head of the answer is the yes; PutMetricData's body would add nothing to it.
             Err(error) if accepted(&error) => Ok(()),
             Err(error) => {
-                let answer = Err(failure(&error, transmission.begun()));
-                let refused = Verdict::Refused;
-                let of_no_use =
-                    [refused(Refusal::Credentials), refused(Refusal::Denied)].contains(&verdict(&answer));
+                let failure = failure(&error, transmission.begun());
+                let forbidden = failure.status == Some(403);
+                let answer = Err(failure);
+                // Some errors of credentials come with 400.
+                let of_no_use = forbidden || verdict(&answer) == Verdict::Refused(Refusal::Credentials);
                 if of_no_use || super::in_chain::<CredentialsError>(&error).is_some() {
                     self.look_again();
                 }

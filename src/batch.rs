@@ -20,7 +20,8 @@ const LARGEST: f64 = 2.3485425827738332e+108;
 pub struct Split {
     /// Each within CloudWatch's limits; data that wait for the host's id are apart from those that do not.
     pub batches: Vec<Batch>,
-    /// Values that are no finite number, or larger than CloudWatch takes: left out.
+    /// Values that are left out: no finite number, larger than CloudWatch takes, or of a datum that has a blank
+    /// dimension value or more dimensions than CloudWatch takes. Without the dimension it would be another series.
     pub unfit_values: u64,
 }
 
@@ -57,9 +58,12 @@ pub fn size(datum: &Datum) -> usize {
     128 + datum.metric.len() + dimensions + 9 * (datum.values.len() + datum.counts.len())
 }
 
-/// The datum as CloudWatch takes it: in parts when it has many values, not at all when it has none left.
+/// The datum as CloudWatch takes it: in parts when it has many values, not at all when it has none left or is not fit.
 fn fit(mut datum: Datum, unfit: &mut u64) -> Vec<Datum> {
-    datum.dimensions = datum.dimensions.into_iter().filter_map(fit_dimension).take(MAX_DIMENSIONS).collect();
+    if datum.dimensions.len() > MAX_DIMENSIONS || !datum.dimensions.iter_mut().all(fit_dimension) {
+        *unfit += datum.values.len() as u64;
+        return Vec::new();
+    }
     let pairs = datum.values.iter().copied().zip(datum.counts.iter().copied());
     let mut values = Vec::with_capacity(datum.values.len());
     for (value, count) in pairs {
@@ -83,12 +87,13 @@ fn fit_value(value: f64) -> Option<f64> {
     }
 }
 
-/// A dimension that CloudWatch takes: printable ASCII, at most 1024 characters. One without a value is left out.
-fn fit_dimension(dimension: Dimension) -> Option<Dimension> {
-    let Some(value) = &dimension.value else { return Some(dimension) };
-    let value = fit_text(value);
-    (!value.trim().is_empty())
-        .then(|| Dimension { value: Some(value.into_owned()), name: dimension.name.clone() })
+/// Makes a dimension value one that CloudWatch takes: printable ASCII, at most 1024 characters. False when it is blank.
+fn fit_dimension(dimension: &mut Dimension) -> bool {
+    let Some(value) = &mut dimension.value else { return true };
+    if let Cow::Owned(fit) = fit_text(value) {
+        *value = fit;
+    }
+    !value.trim().is_empty()
 }
 
 /// A text as a dimension value: bytes that are not printable ASCII as `\xNN`; a longer one is cut and ends

@@ -10,6 +10,7 @@ use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount};
 use crate::minutes::{Dropped, Minutes, SeriesLimit};
 use crate::model::{Datum, FileSystemId, Moment};
 use crate::mountstats::unescape;
+use crate::names::utf8;
 use crate::sampler::Sampler;
 use crate::sampler::join::{Seen, join};
 use crate::source::{Reading, View};
@@ -77,7 +78,7 @@ impl Sighting {
     }
 }
 
-/// A mount that is not published.
+/// A mount that is not published; bytes of its names that are not UTF-8 as `\xNN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotPublished {
     pub mount_point: String,
@@ -171,9 +172,8 @@ impl Monitor {
             if let Some(record) = superblock.records.first().filter(|_| sighting.not_published.len() < NAMED)
             {
                 sighting.not_published.push(NotPublished {
-                    mount_point: String::from_utf8_lossy(&unescape(record.mount_point)).into_owned(),
-                    device: String::from_utf8_lossy(&unescape(record.device.unwrap_or_default()))
-                        .into_owned(),
+                    mount_point: utf8(&unescape(record.mount_point)),
+                    device: utf8(&unescape(record.device.unwrap_or_default())),
                     reason: reason.to_owned(),
                 });
             }

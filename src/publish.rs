@@ -46,9 +46,9 @@ pub struct Failure {
     pub status: Option<u16>,
     /// CloudWatch's name for the error (PutMetricData, Errors), when the answer had one.
     pub code: Option<String>,
-    /// One line for a person.
+    /// One line for a person: what happened. What to do about it is [`Refusal::remedy`]'s.
     pub message: String,
-    /// The request may have reached CloudWatch, and nothing that it answered was understood.
+    /// There was no answer, and the request may have reached CloudWatch. Never together with a status.
     pub may_have_left: bool,
 }
 
@@ -107,6 +107,7 @@ pub enum State {
 pub struct LastFailure {
     /// Seconds since 1970.
     pub time: u64,
+    /// What to do, if that is known, and what happened.
     pub message: String,
 }
 
@@ -145,7 +146,7 @@ enum Shutdown {
 }
 
 impl Publisher {
-    /// `identity` (host id or machine-id) places this host within the minute; `interval` is a multiple of 60 s.
+    /// `identity` (any name that only this host has) places this host within the minute; `interval` is a multiple of 60 s.
     pub fn new(identity: &str, interval: Duration, rng: fastrand::Rng) -> Publisher {
         let offset = crc32fast::hash(identity.as_bytes()) % (MAX_OFFSET_MS + 1);
         Publisher {
@@ -202,10 +203,15 @@ impl Publisher {
         spool: &mut Spool<impl Disk>,
     ) {
         let message = answer.as_ref().err().map_or("", |failure| failure.message.as_str());
+        let verdict = verdict(answer);
         if answer.is_err() {
-            self.last_failure = Some(LastFailure { time: now.wall.as_secs(), message: message.to_owned() });
+            let message = match verdict.remedy() {
+                Some(remedy) => format!("{remedy}: {message}"),
+                None => message.to_owned(),
+            };
+            self.last_failure = Some(LastFailure { time: now.wall.as_secs(), message });
         }
-        match verdict(answer) {
+        match verdict {
             Verdict::Accepted => {
                 self.succeeded(now);
                 match request.source {

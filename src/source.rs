@@ -139,9 +139,19 @@ impl Source {
         self.line(self.roots.procfs.join("sys/kernel/random/boot_id"))
     }
 
-    /// This installation's id (machine-id(5)): what another one left behind is not ours to publish.
+    /// This installation's id (machine-id(5)).
     pub fn machine_id(&self) -> Option<String> {
         ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| self.line(PathBuf::from(path)))
+    }
+
+    /// Which installation on which machine this is: the machine-id, or else the host name, and the board's asset tag
+    /// when there is one. Instances of an image that has a machine-id in it are told apart by their tags.
+    pub fn installation(&self) -> String {
+        let id = self.machine_id().or_else(|| self.host_name()).unwrap_or_default();
+        match self.board_asset_tag() {
+            Some(tag) => format!("{id}/{tag}"),
+            None => id,
+        }
     }
 
     /// The host name (uname(2), `nodename`).

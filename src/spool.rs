@@ -4,8 +4,10 @@
 //!
 //! ```text
 //! counters                     where the next minute starts: the daemon's baseline after commit N
+//! counters.aside               the same of another version
 //! counters.next                the same for a commit that is under way
 //! 000000000042-000.request     part 0 of commit 42: what one PutMetricData request carries
+//! lock                         held by the process that uses the directory
 //! *.tmp                        a file that is being written
 //! rejected.jsonl[.1]           data that CloudWatch refused for good, one JSON object a line, for people
 //! ```
@@ -18,9 +20,10 @@
 //! efsmon-request/1 CHECKSUM OWNER OLDEST NEWEST DATA HOST NAMESPACE\n    and the batch as JSON
 //! ```
 //!
-//! OWNER is the machine-id of the host that wrote it; OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
+//! OWNER is the machine that wrote it (machine-id, and instance id if there is one); OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
 //! the data; HOST is `host` if they wait for the host's id, else `-`. A file of another owner or of another version is
-//! set aside: never sent, and the first to go when space is needed.
+//! set aside: never sent, and the first to go when space is needed. So is one that cannot be read, which is lost to this
+//! process and may be there for the next.
 //!
 //! Commit N: write `counters.next` and sync; write each part under a temporary name and rename it; sync; rename
 //! `counters.next` to `counters`; sync. A start that finds `counters.next` completes the commit if all its parts are
@@ -49,11 +52,12 @@ use serde::Serialize;
 use crate::model::{Batch, Datum, Minute};
 use format::{Content, Head};
 
-pub use disk::{Directory, Disk};
+pub use disk::{Directory, DirectoryError, Disk};
 pub use standing::{Losses, Standing};
 
 const COUNTERS: &str = "counters";
 const COUNTERS_NEXT: &str = "counters.next";
+const COUNTERS_ASIDE: &str = "counters.aside";
 const REJECTED: &str = "rejected.jsonl";
 const REJECTED_BYTES: usize = 1 << 20;
 
@@ -160,12 +164,21 @@ struct Aside {
     name: String,
     bytes: u64,
     newest: Option<Minute>,
+    /// Not another's, but counted as damaged.
+    unreadable: bool,
 }
 
 #[derive(Debug)]
 struct Doomed {
     name: String,
     bytes: u64,
+}
+
+impl Aside {
+    /// A file of which no more is known; `bytes` in whole blocks.
+    fn of(name: String, bytes: u64) -> Aside {
+        Aside { name, bytes, newest: None, unreadable: false }
+    }
 }
 
 impl<D: Disk> Spool<D> {
@@ -194,12 +207,14 @@ impl<D: Disk> Spool<D> {
             "a spooled request is damaged; its data are lost"
         );
         self.index.remove(&id);
-        self.losses.damaged_files += 1;
-        self.losses.damaged_data += u64::from(data);
+        self.damaged(data);
         // What could not be read may be readable after a restart.
-        if content.is_ok() {
-            self.doomed.push(Doomed { name: id.name(), bytes });
-            let _ = self.sweep();
+        match content {
+            Err(_) => self.aside.push_back(Aside { unreadable: true, ..Aside::of(id.name(), bytes) }),
+            Ok(_) => {
+                self.doomed.push(Doomed { name: id.name(), bytes });
+                let _ = self.sweep();
+            }
         }
         None
     }
@@ -290,16 +305,22 @@ impl<D: Disk> Spool<D> {
         Ok(counters.filter(|counters| counters.owner == self.owner).map(|counters| counters.blob))
     }
 
+    /// What was lost; cheaper than the whole [`Spool::standing`].
+    pub fn losses(&self) -> Losses {
+        self.losses
+    }
+
     /// What is there, and what was lost.
     pub fn standing(&self) -> Standing {
+        let foreign = || self.aside.iter().filter(|file| !file.unreadable);
         Standing {
             files: self.index.len() as u64,
             bytes: self.index.values().map(|entry| blocks(entry.bytes)).sum(),
             data: self.index.values().map(|entry| u64::from(entry.data)).sum(),
             oldest: self.index.values().map(|entry| entry.oldest).min(),
             newest: self.index.keys().next_back().map(|id| id.newest),
-            aside_files: self.aside.len() as u64,
-            aside_bytes: self.aside.iter().map(|file| file.bytes).sum(),
+            aside_files: foreign().count() as u64,
+            aside_bytes: foreign().map(|file| file.bytes).sum(),
             unremoved_files: self.doomed.len() as u64,
             losses: self.losses,
         }
@@ -335,6 +356,11 @@ impl<D: Disk> Spool<D> {
         self.unsynced = true;
         self.settle()?;
         failed.map_or(Ok(()), Err)
+    }
+
+    fn damaged(&mut self, data: u32) {
+        self.losses.damaged_files += 1;
+        self.losses.damaged_data += u64::from(data);
     }
 
     fn forget(&mut self, id: FileId) -> Option<Entry> {

@@ -145,13 +145,6 @@ impl Traffic {
         [&self.read, &self.write, &self.commit, &self.metadata]
     }
 
-    /// Whether nothing happened.
-    pub fn is_idle(&self) -> bool {
-        self.payload_read == 0
-            && self.payload_written == 0
-            && self.all().iter().all(|calls| **calls == Calls::default())
-    }
-
     /// Adds what `other` did.
     pub fn add(&mut self, other: &Traffic) {
         let Traffic { read, write, commit, metadata, payload_read, payload_written, by_operation } = other;

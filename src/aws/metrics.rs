@@ -19,7 +19,7 @@ use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
 
 use super::NotReady;
 use crate::model::{Batch, Datum};
-use crate::publish::{Failure, Sink};
+use crate::publish::{Failure, Refusal, Sink, Verdict, verdict};
 
 /// CloudWatch in one region.
 pub struct CloudWatch {
@@ -94,10 +94,14 @@ impl Sink for CloudWatch {
             Err(error) if accepted(&error) => Ok(()),
             Err(error) => {
                 let failure = failure(&error, transmission.begun());
-                if failure.status == Some(403) || super::in_chain::<CredentialsError>(&error).is_some() {
+                let forbidden = failure.status == Some(403);
+                let answer = Err(failure);
+                // Some errors of credentials come with 400.
+                let of_no_use = forbidden || verdict(&answer) == Verdict::Refused(Refusal::Credentials);
+                if of_no_use || super::in_chain::<CredentialsError>(&error).is_some() {
                     self.look_again();
                 }
-                Err(failure)
+                answer
             }
         }
     }
@@ -176,7 +180,7 @@ fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Fa
     let credentials = super::in_chain::<CredentialsError>(error);
     let cause = || super::one_line(error.source().unwrap_or(error));
     let message = match (&code, credentials, status) {
-        (Some(code), ..) => answered(code, error.message().unwrap_or("no message")),
+        (Some(code), ..) => format!("{code}: {}", error.message().unwrap_or("no message")),
         (None, Some(error), _) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
         (None, None, Some(status)) => format!("CloudWatch answered {status} without a reason"),
         (None, None, None) if no_connection => format!("no connection to CloudWatch: {}", cause()),
@@ -196,15 +200,4 @@ fn query_name(code: &str) -> &str {
         "InternalServiceFault" => "InternalServiceError",
         other => other,
     }
-}
-
-/// CloudWatch's own words, after what a person can do about them.
-fn answered(code: &str, message: &str) -> String {
-    let advice = match code {
-        "AccessDenied" | "AccessDeniedException" => "allow cloudwatch:PutMetricData for this role: ",
-        "ExpiredToken" | "ExpiredTokenException" => "the credentials have expired; waiting for new ones: ",
-        "RequestTimeTooSkewed" | "RequestExpired" => "set this host's clock: ",
-        _ => "",
-    };
-    format!("{advice}{code}: {message}")
 }

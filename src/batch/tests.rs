@@ -99,19 +99,15 @@ fn a_datum_has_at_most_150_values() {
 
 #[test]
 fn a_datum_has_at_most_30_dimensions() {
-    let dimensions = |count: usize| {
+    let with = |count: usize| {
         let dimensions = (0..count).map(|n| dimension(&format!("D{n}"), Some("x"))).collect();
-        let data = vec![Datum { dimensions, ..datum("A", &[1.0]) }];
-        split("EFSMon", data).batches[0].data[0]
-            .dimensions
-            .iter()
-            .map(|d| d.name.to_string())
-            .collect::<Vec<_>>()
+        Datum { dimensions, ..datum("A", &[1.0, 2.0]) }
     };
-    let thirty: Vec<_> = (0..30).map(|n| format!("D{n}")).collect();
-    assert_eq!(dimensions(29), thirty[..29]);
-    assert_eq!(dimensions(30), thirty);
-    assert_eq!(dimensions(31), thirty);
+    let thirty = split("EFSMon", vec![with(30)]);
+    assert_eq!((&thirty.batches[0].data[0], thirty.unfit_values), (&with(30), 0));
+    // Cut, it would be another series.
+    let more = split("EFSMon", vec![with(31), datum("B", &[1.0])]);
+    assert_eq!((metrics(&more.batches[0]), more.unfit_values), (vec!["B"], 2));
 }
 
 /// What of these values is sent, and how many are left out.
@@ -150,19 +146,24 @@ fn a_value_that_counts_for_nothing_is_left_out() {
     assert_eq!(split.unfit_values, 4);
 }
 
-/// What a dimension value becomes; `None` when the dimension is left out.
+/// What a dimension value becomes; `None` when the datum is left out. The others go on in any case.
 fn check_dimension(value: &str, expected: Option<&str>) {
     let dimensions =
         vec![dimension("Before", Some("a")), dimension("D", Some(value)), dimension("After", Some("z"))];
-    let split = split("EFSMon", vec![Datum { dimensions, ..datum("A", &[1.0]) }]);
-    let sent = &split.batches[0].data[0].dimensions;
-    let found = sent.iter().find(|d| d.name == "D").map(|d| d.value.clone().unwrap());
-    assert_eq!(found.as_deref(), expected, "{value:?}");
-    assert_eq!(sent.len(), 2 + usize::from(expected.is_some()));
+    let data = vec![Datum { dimensions, ..datum("A", &[1.0, 2.0]) }, datum("B", &[1.0])];
+    let split = split("EFSMon", data);
+    let sent = &split.batches[0].data;
+    assert_eq!(sent.last().unwrap().metric, "B");
+    let found = sent.iter().find(|datum| datum.metric == "A");
+    let values =
+        |datum: &Datum| datum.dimensions.iter().map(|d| d.value.clone().unwrap()).collect::<Vec<_>>();
+    let expected_values = expected.map(|value| vec!["a".to_owned(), value.to_owned(), "z".to_owned()]);
+    assert_eq!(found.map(values), expected_values, "{value:?}");
+    assert_eq!(split.unfit_values, if expected.is_some() { 0 } else { 2 });
 }
 
 #[test]
-fn a_dimension_without_a_value_is_left_out() {
+fn a_datum_whose_dimension_has_no_value_is_left_out_and_counted() {
     check_dimension("", None);
     check_dimension(" ", None);
     check_dimension("    ", None);
@@ -320,7 +321,7 @@ fn any_datum() -> impl Strategy<Value = Datum> {
         1 => any::<f64>().prop_filter("within CloudWatch's range", |v| v.abs() <= 1e108 && v.abs() >= 1e-100),
     ];
     let values = prop::collection::vec((value, 1..1000u32), 1..320);
-    let dimensions = prop::collection::vec((0..40u8, prop::option::of("[a-zü/ -]{1,40}")), 0..6);
+    let dimensions = prop::collection::vec((0..40u8, prop::option::of("[a-zü/-][a-zü/ -]{0,39}")), 0..6);
     (0..5u8, dimensions, values).prop_map(|(metric, dimensions, values)| Datum {
         metric: format!("Metric{metric}").into(),
         dimensions: dimensions.iter().map(|(n, v)| dimension(&format!("D{n}"), v.as_deref())).collect(),
@@ -334,7 +335,8 @@ fn any_datum() -> impl Strategy<Value = Datum> {
 fn counted<'a>(data: impl Iterator<Item = &'a Datum>) -> BTreeMap<(String, Vec<Dimension>, u64), f64> {
     let mut counted = BTreeMap::new();
     for datum in data {
-        let dimensions: Vec<_> = datum.dimensions.iter().cloned().filter_map(fit_dimension).collect();
+        let mut dimensions = datum.dimensions.clone();
+        assert!(dimensions.iter_mut().all(fit_dimension));
         for (value, count) in datum.values.iter().zip(&datum.counts) {
             let key = (datum.metric.to_string(), dimensions.clone(), value.to_bits());
             *counted.entry(key).or_default() += count;

@@ -50,8 +50,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
     let runtime_dir = lock_runtime(&config)?;
     let Opened { spool, counters } = open_spool(&config, &source)?;
-    let place = source.machine_id().or(source.host_name()).unwrap_or_default();
-    let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
+    let publisher = Publisher::new(&source.installation(), config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
     tokio.context("starting")?.block_on(async {
@@ -116,10 +115,9 @@ fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {
 fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directory>> {
     let path = &config.state_dir;
     let unusable = || unusable("state", path, "state_dir", config);
-    let owner = source.machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
     let limits = Limits { max_bytes: config.spool.max_mib << 20, max_age: config.spool.max_age };
     let disk = Directory::open(path).with_context(unusable)?;
-    Spool::open(disk, &owner, limits).with_context(unusable)
+    Spool::open(disk, &source.installation(), limits).with_context(unusable)
 }
 
 /// What cannot be used, where it was named, and what to do.

@@ -146,6 +146,16 @@ fn a_sighting_says_what_is_not_published_and_why() {
 }
 
 #[test]
+fn a_name_that_is_not_utf8_keeps_its_bytes() {
+    let mut texts = reading(0, &[("0:52", r"/mnt/?", "nas:/?", 9, 1)]);
+    let latin = |text: &[u8]| text.iter().map(|byte| if *byte == b'?' { 0xfc } else { *byte }).collect();
+    (texts.mountinfo_before, texts.mountstats, texts.mountinfo_after) =
+        (latin(&texts.mountinfo_before), latin(&texts.mountstats), latin(&texts.mountinfo_after));
+    let mount = monitor().observe(&texts, Vec::new).not_published.remove(0);
+    assert_eq!((&*mount.mount_point, &*mount.device), (r"/mnt/\xfc", r"nas:/\xfc"));
+}
+
+#[test]
 fn a_sighting_names_no_more_than_20() {
     let names: Vec<_> = (0..50).map(|n| (format!("0:{n}"), format!("/mnt/{n}"))).collect();
     let mounts: Vec<Mount<'_>> = names.iter().map(|(number, at)| (&**number, &**at, "nas:/", 9, 1)).collect();

@@ -3,20 +3,16 @@
 use std::time::Duration;
 
 use super::{Publisher, Request, Source, State, Step};
+use crate::batch::{self, MAX_BYTES, MAX_DATA};
 use crate::model::{Batch, Datum, Host, Minute, Moment};
 use crate::spool::{Disk, FileId, Spool};
-
-/// Data in a request (PutMetricData, `MetricData`).
-const MAX_DATA: usize = 1000;
-
-/// Bytes on disk that may be merged into a request of 900 kB: a value takes 4 bytes or more here (`0.0,`) and 9 there.
-const MAX_MERGED_BYTES: u64 = 400_000;
 
 /// How far ahead of its clock CloudWatch takes data (PutMetricData, `Timestamp`).
 const MAX_AHEAD: Duration = Duration::from_secs(2 * 3600);
 
 impl Publisher {
-    /// The files or the piece of a file to send next, or what to do instead.
+    /// The files or the piece of a file to send next, or what to do instead. How many of the files' bytes fit together is
+    /// found out when they are read.
     pub(super) fn choose(
         &mut self,
         now: Moment,
@@ -62,7 +58,7 @@ impl Publisher {
             return self.one_file(first);
         }
         let mut files = Vec::new();
-        let (mut data, mut bytes) = (0, 0);
+        let mut data = 0;
         let namespace = spool.entry(first).map(|entry| entry.namespace.clone());
         for (id, entry) in ready {
             let apart = newest.is_some_and(|newest| id.newest != newest.newest);
@@ -70,8 +66,7 @@ impl Publisher {
                 continue;
             }
             data += entry.data as usize;
-            bytes += entry.bytes;
-            if !files.is_empty() && (data > MAX_DATA || bytes > MAX_MERGED_BYTES) {
+            if !files.is_empty() && data > MAX_DATA {
                 break;
             }
             files.push(id);
@@ -109,9 +104,13 @@ impl Publisher {
             }
             Source::Files(files) => {
                 let mut merged: Option<Batch> = None;
-                let mut read = Vec::new();
+                let (mut read, mut bytes) = (Vec::new(), 0);
                 for id in files {
                     let Some(batch) = spool.read(id) else { continue };
+                    bytes += batch.data.iter().map(batch::size).sum::<usize>();
+                    if !read.is_empty() && bytes > MAX_BYTES {
+                        break;
+                    }
                     read.push(id);
                     match &mut merged {
                         None => merged = Some(batch),

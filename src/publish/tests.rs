@@ -198,6 +198,9 @@ fn each_answer_has_its_verdict() {
         (code(400, "ExpiredTokenException"), Verdict::Refused(Credentials)),
         (code(403, "InvalidClientTokenId"), Verdict::Refused(Credentials)),
         (code(403, "SignatureDoesNotMatch"), Verdict::Refused(Credentials)),
+        (code(400, "UnrecognizedClientException"), Verdict::Refused(Credentials)),
+        (code(403, "RequestTimeTooSkewed"), Verdict::Refused(Credentials)),
+        (status(200), Verdict::Refused(Unavailable)),
         (status(403), Verdict::Refused(Unavailable)),
         (status(404), Verdict::Refused(Unavailable)),
         (code(500, "InternalServiceFault"), Verdict::Refused(Unavailable)),
@@ -209,13 +212,20 @@ fn each_answer_has_its_verdict() {
     for (answer, expected) in table {
         assert_eq!(verdict(&answer), expected, "{answer:?}");
     }
-    let mut garbled = Failure { status: Some(200), code: None, message: String::new(), may_have_left: true };
-    assert_eq!(verdict(&Err(garbled.clone())), Verdict::Unknown);
-    garbled.may_have_left = false;
-    assert_eq!(verdict(&Err(garbled.clone())), Verdict::Refused(Unavailable));
-    let late = Failure { status: Some(503), may_have_left: true, ..garbled };
-    assert_eq!(verdict(&Err(late)), Verdict::Refused(Unavailable));
-    assert!(Denied.remedy().unwrap().contains("cloudwatch:PutMetricData"));
+}
+
+#[test]
+fn what_to_do_about_a_refusal_is_said_once() {
+    let check = |name: &str, remedy: &str| {
+        let mut machine = Machine::new();
+        machine.minute(0);
+        let log = logged(|| machine.run_to(61, |_| code(403, name)));
+        let failure = machine.publisher.standing().last_failure.unwrap();
+        assert_eq!(failure.message, format!("{remedy}: {name}: as told"));
+        assert_eq!(log.matches(remedy).count(), 1, "{log}");
+    };
+    check("AccessDenied", "allow cloudwatch:PutMetricData to this host's role or user (IAM)");
+    check("ExpiredToken", "renew this host's credentials (role, environment or profile) and check its clock");
 }
 
 #[test]
@@ -270,23 +280,19 @@ fn all_requests_of_the_newest_minute_go_before_the_backlog_which_goes_one_a_seco
 }
 
 #[test]
-fn merged_requests_stay_within_bytes_and_data() {
+fn merged_requests_are_as_full_as_cloudwatch_takes_them() {
     let mut machine = Machine::new();
-    for minute in 0..12 {
-        // About 100 kB each on disk.
-        let values: Vec<f64> = (0..150).map(f64::from).collect();
-        let long = Datum { values: values.clone(), counts: values, ..datum("m", minute) };
-        machine.commit(vec![long; 70]);
+    for minute in 0..13 {
+        // Of 17 digits each on disk; in a request 128 + 1 + 9 x 300 bytes each datum.
+        let values: Vec<f64> = (1..=150).map(|n| f64::from(n) / 7.0).collect();
+        let long = Datum { counts: vec![1.0; 150], values, ..datum("m", minute) };
+        machine.commit(vec![long; 75]);
     }
     machine.pass(secs(3600));
-    machine.run_to(3700, |batch| {
-        assert!(batch.data.len() <= 1000);
-        // In CBOR a value takes 9 bytes, and the rest of such a datum less than 100.
-        let wire: usize = batch.data.iter().map(|datum| 100 + 18 * datum.values.len()).sum();
-        assert!(wire <= 900_000, "{wire}");
-        Ok(())
-    });
-    assert!((3..12).contains(&machine.sent.len()), "{}", machine.sent.len());
+    machine.run_to(3700, |_| Ok(()));
+    let sent: Vec<usize> = machine.sent.iter().map(|sent| sent.names.len()).collect();
+    // 75 data are 0.21 MB of 0.9: four files in a request. The newest is too old to go alone.
+    assert_eq!(sent, [300, 300, 300, 75]);
     assert_eq!(machine.files(), 0);
 }
 

@@ -30,14 +30,23 @@ pub enum Refusal {
     Unavailable,
 }
 
+impl Verdict {
+    /// What a person can do about it; see [`Refusal::remedy`].
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            Verdict::Refused(refusal) => refusal.remedy(),
+            Verdict::Accepted | Verdict::Invalid | Verdict::TooLarge | Verdict::Unknown => None,
+        }
+    }
+}
+
 impl Refusal {
-    /// What a person can do about it, when the answer itself does not say.
+    /// What a person can do about it. The only place that says it: the log and the status add it to the answer's own
+    /// words.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             Refusal::Throttled | Refusal::Unavailable => None,
-            Refusal::Denied => {
-                Some("allow the IAM action cloudwatch:PutMetricData to this host's credentials")
-            }
+            Refusal::Denied => Some("allow cloudwatch:PutMetricData to this host's role or user (IAM)"),
             Refusal::Credentials => {
                 Some("renew this host's credentials (role, environment or profile) and check its clock")
             }
@@ -46,7 +55,8 @@ impl Refusal {
 }
 
 /// Judges an answer by the names and statuses of PutMetricData's errors, of the common errors of AWS and of the
-/// throttling errors that AWS's own clients retry. An error that is not known keeps its data.
+/// throttling errors that AWS's own clients retry. An error that is not known keeps its data, whatever its status: who
+/// answered either is CloudWatch and did not take them, or stood before it. Only silence leaves the outcome open.
 pub fn verdict(answer: &Result<(), Failure>) -> Verdict {
     let Err(failure) = answer else { return Verdict::Accepted };
     let code = failure.code.as_deref().map(|code| code.strip_suffix("Exception").unwrap_or(code));
@@ -83,12 +93,11 @@ pub fn verdict(answer: &Result<(), Failure>) -> Verdict {
                 | "SignatureDoesNotMatch"
                 | "InvalidSignature"
                 | "IncompleteSignature"
-                | "RequestExpired",
+                | "RequestExpired"
+                | "RequestTimeTooSkewed",
             ),
         ) => Verdict::Refused(Refusal::Credentials),
         (None, None) if failure.may_have_left => Verdict::Unknown,
-        // An answer in the language of success that was not understood.
-        (Some(..400), None) if failure.may_have_left => Verdict::Unknown,
         _ => Verdict::Refused(Refusal::Unavailable),
     }
 }

@@ -278,6 +278,23 @@ fn an_asset_tag_is_an_instance_id_only_when_it_looks_like_one() {
 }
 
 #[test]
+fn instances_of_one_image_are_two_installations() {
+    let installation = |tag: &str| {
+        let machine = Machine::new().file("proc/sys/kernel/hostname", "web-1\n");
+        let machine = machine.file("sys/class/dmi/id/board_asset_tag", tag);
+        machine.source(Namespace::Auto).installation()
+    };
+    // The machine-id, if there is one, is of the machine that runs the test.
+    let id = installation("no instance");
+    assert_eq!(
+        id,
+        std::fs::read_to_string("/etc/machine-id").map_or("web-1".into(), |id| id.trim().to_owned())
+    );
+    assert_eq!(installation("i-0123456789abcdef0\n"), format!("{id}/i-0123456789abcdef0"));
+    assert_eq!(installation("i-0fedcba9876543210\n"), format!("{id}/i-0fedcba9876543210"));
+}
+
+#[test]
 fn ec2_is_told_by_its_firmware() {
     let check = |path: &str, text: &str, expected: bool| {
         let machine = Machine::new().file(path, text);

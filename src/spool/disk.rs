@@ -1,6 +1,6 @@
 //! The directory that the spool lives in, as little of it as the spool needs.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -27,33 +27,61 @@ pub trait Disk {
     fn sync(&self) -> io::Result<()>;
 }
 
-/// A directory of the machine.
+const LOCK: &str = "lock";
+
+/// A directory of the machine, locked for as long as this lives: two that send what is in it send it twice.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
+    _lock: File,
+}
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    #[error(
+        "another efsmon uses this state directory (it holds {}); two would publish everything twice: stop it, or give \
+         this one its own state_dir", path.display()
+    )]
+    Held { path: PathBuf },
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 impl Directory {
-    /// Opens the directory, made with mode 0700 if it is missing.
-    pub fn open(path: &Path) -> io::Result<Directory> {
-        let directory = Directory { path: path.to_owned() };
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(|error| directory.error("create the directory", "", error))?;
-        Ok(directory)
+    /// Opens the directory and locks it. One that is missing is made, with mode 0700; what is above it, with the
+    /// process's usual mode.
+    pub fn open(path: &Path) -> Result<Directory, DirectoryError> {
+        let error = |verb, name, error| explained(path, verb, name, error);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| DirBuilder::new().recursive(true).mode(0o700).create(path))
+            .map_err(|cause| error("create the directory", "", cause))?;
+        let mut options = OpenOptions::new();
+        let lock = options.write(true).create(true).truncate(false).mode(0o600).open(path.join(LOCK));
+        let lock = lock.map_err(|cause| error("write", LOCK, cause))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Directory { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(DirectoryError::Held { path: path.join(LOCK) }),
+            Err(TryLockError::Error(cause)) => Err(error("lock", LOCK, cause).into()),
+        }
     }
 
     fn error(&self, verb: &str, name: &str, error: io::Error) -> io::Error {
-        let path = if name.is_empty() { self.path.clone() } else { self.path.join(name) };
-        let remedy = match error.kind() {
-            io::ErrorKind::PermissionDenied => format!(
-                "; {} must belong to the user that efsmon runs as, with mode 0700, and its files with mode 0600",
-                self.path.display()
-            ),
-            io::ErrorKind::ReadOnlyFilesystem => "; the state directory must be writable".to_owned(),
-            _ => String::new(),
-        };
-        io::Error::new(error.kind(), format!("cannot {verb} {}: {error}{remedy}", path.display()))
+        explained(&self.path, verb, name, error)
     }
+}
+
+fn explained(directory: &Path, verb: &str, name: &str, error: io::Error) -> io::Error {
+    let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
+    let remedy = match error.kind() {
+        io::ErrorKind::PermissionDenied => format!(
+            "; {} must belong to the user that efsmon runs as, with mode 0700, and its files with mode 0600",
+            directory.display()
+        ),
+        io::ErrorKind::ReadOnlyFilesystem => "; the state directory must be writable".to_owned(),
+        _ => String::new(),
+    };
+    io::Error::new(error.kind(), format!("cannot {verb} {}: {error}{remedy}", path.display()))
 }
 
 impl Disk for Directory {

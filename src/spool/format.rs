@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::batch::MAX_DATA;
 use crate::model::{Batch, Datum, Minute};
 
 const REQUEST: &str = "efsmon-request/1";
@@ -71,6 +72,16 @@ pub fn request_head(file: &[u8]) -> Content<Head> {
             namespace: fields.next()?.to_owned(),
         })
     })
+}
+
+/// How many data were in a damaged request file: what its head says, if it can be read and is not beyond what a request
+/// can hold, else one.
+pub fn damaged_data(file: &[u8]) -> u32 {
+    let line = file.split(|byte| *byte == b'\n').next().and_then(|line| std::str::from_utf8(line).ok());
+    // The kind, the checksum, the owner and two minutes come before.
+    let data =
+        line.filter(|line| line.starts_with(REQUEST)).and_then(|line| line.split(' ').nth(5)?.parse().ok());
+    data.filter(|data| (1..=MAX_DATA as u32).contains(data)).unwrap_or(1)
 }
 
 /// The batch in a request file.

@@ -5,14 +5,16 @@ use std::io;
 
 use super::format::{self, Content, Counters};
 use super::{
-    Aside, COUNTERS, COUNTERS_NEXT, Disk, Doomed, FileId, Limits, Losses, Opened, Spool, SpoolError,
+    Aside, COUNTERS, COUNTERS_ASIDE, COUNTERS_NEXT, Disk, Doomed, FileId, Limits, Losses, Opened, Spool,
+    SpoolError, Standing,
 };
 use super::{blocks, request_name, temporary};
 
 impl<D: Disk> Spool<D> {
-    /// Opens the spool of the machine `owner` (its machine-id), completing or undoing a commit that was cut short.
+    /// Opens the spool of the machine `owner`, completing or undoing a commit that was cut short.
     /// Data and counters of another owner are set aside.
     pub fn open(disk: D, owner: &str, limits: Limits) -> Result<Opened<D>, SpoolError> {
+        set_other_version_aside(&disk)?;
         resolve(&disk)?;
         let counters = read_counters(&disk, COUNTERS)?;
         let mut spool = Spool {
@@ -36,8 +38,11 @@ impl<D: Disk> Spool<D> {
             match name.as_str() {
                 COUNTERS => {
                     spool.counters_bytes = blocks(bytes);
-                    spool.losses.damaged_files += u64::from(counters.is_none());
+                    if counters.is_none() {
+                        spool.damaged(1);
+                    }
                 }
+                COUNTERS_ASIDE => spool.aside.push_back(Aside::of(name, blocks(bytes))),
                 _ if name.ends_with(".tmp") => spool.doomed.push(Doomed { name, bytes: blocks(bytes) }),
                 _ => {
                     if let Some(numbers) = numbers(&name) {
@@ -48,16 +53,18 @@ impl<D: Disk> Spool<D> {
         }
         // Not removing them now costs nothing but their space.
         let _ = spool.sweep();
-        if !spool.aside.is_empty() {
+        let Standing { aside_files, losses, .. } = spool.standing();
+        if aside_files > 0 {
             tracing::warn!(
-                files = spool.aside.len(),
+                files = aside_files,
                 "the state directory holds data of another machine or version; they are kept aside and never sent"
             );
         }
-        if spool.losses.damaged_files > 0 {
+        if losses.damaged_files > 0 {
             tracing::error!(
-                files = spool.losses.damaged_files,
-                "the state directory holds damaged files; what was in them is lost"
+                files = losses.damaged_files,
+                data = losses.damaged_data,
+                "the state directory holds damaged or unreadable files; what was in them is lost"
             );
         }
         let counters =
@@ -71,8 +78,10 @@ impl<D: Disk> Spool<D> {
             return;
         }
         self.number = self.number.max(number);
+        let bytes_on_disk = blocks(bytes);
         let Ok(file) = self.disk.read(&name) else {
-            self.losses.damaged_files += 1;
+            self.damaged(1);
+            self.aside.push_back(Aside { unreadable: true, ..Aside::of(name, bytes_on_disk) });
             return;
         };
         match format::request_head(&file) {
@@ -80,14 +89,27 @@ impl<D: Disk> Spool<D> {
                 self.insert(FileId { newest: head.newest, number, part }, head, bytes);
             }
             Content::Intact(head) => {
-                self.aside.push_back(Aside { name, bytes: blocks(bytes), newest: Some(head.newest) })
+                let newest = Some(head.newest);
+                self.aside.push_back(Aside { newest, ..Aside::of(name, bytes_on_disk) });
             }
-            Content::OtherVersion => self.aside.push_back(Aside { name, bytes: blocks(bytes), newest: None }),
+            Content::OtherVersion => self.aside.push_back(Aside::of(name, bytes_on_disk)),
             Content::Damaged => {
-                self.losses.damaged_files += 1;
-                self.doomed.push(Doomed { name, bytes: blocks(bytes) });
+                self.damaged(format::damaged_data(&file));
+                self.doomed.push(Doomed { name, bytes: bytes_on_disk });
             }
         }
+    }
+}
+
+/// Keeps the counters of another version for it; those that were kept before give way.
+fn set_other_version_aside(disk: &impl Disk) -> io::Result<()> {
+    match disk.read(COUNTERS) {
+        Ok(file) if format::decode_counters(&file) == Content::OtherVersion => {
+            disk.rename(COUNTERS, COUNTERS_ASIDE)?;
+            disk.sync()
+        }
+        // What else is wrong with them is found out when they are needed.
+        _ => Ok(()),
     }
 }
 

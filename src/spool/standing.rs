@@ -31,7 +31,8 @@ pub struct Losses {
     /// Older than CloudWatch takes.
     pub expired_files: u64,
     pub expired_data: u64,
-    /// Torn or altered on disk; how many data were in them is not known when they are found at the start.
+    /// Torn or altered on disk, or not readable. When they are found at the start, their data are as many as their heads
+    /// say, as far as that can be believed, and at least one each.
     pub damaged_files: u64,
     pub damaged_data: u64,
     /// Of a host whose id was not found.

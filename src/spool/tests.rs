@@ -130,15 +130,17 @@ fn a_rewritten_request_keeps_what_is_left_of_it() {
 fn a_damaged_file_costs_itself_and_is_counted() {
     let disk = FailingDisk::default();
     let mut spool = open(&disk).spool;
-    for index in 0..4 {
-        commit_minute(&mut spool, index).unwrap();
-    }
+    commit_minute(&mut spool, 0).unwrap();
+    spool.commit(&[batch(vec![datum("A", minute(1)); 3])], b"").unwrap();
+    commit_minute(&mut spool, 2).unwrap();
+    commit_minute(&mut spool, 3).unwrap();
     disk.damage("000000000002-000.request");
     disk.plant("000000000003-000.request", b"efsmon-request/1");
     disk.plant("000000000004-000.request.tmp", b"half");
     let mut spool = open(&disk).spool;
     assert_eq!(minutes(&spool), [minute(0), minute(3)]);
-    assert_eq!(spool.standing().losses.damaged_files, 2);
+    // As many data as the head of the one says; the head of the other is torn.
+    assert_eq!((spool.losses().damaged_files, spool.losses().data()), (2, 3 + 1));
     assert_eq!(disk.names(), ["000000000001-000.request", "000000000004-000.request", "counters"]);
 
     // Damaged, or not readable for now, after the start.
@@ -147,10 +149,68 @@ fn a_damaged_file_costs_itself_and_is_counted() {
     for id in spool.files().map(|(id, _)| id).collect::<Vec<_>>() {
         assert_eq!(spool.read(id), None);
     }
-    assert_eq!((spool.files().count(), spool.standing().losses.damaged_files), (0, 4));
-    assert_eq!(spool.standing().losses.data(), 2);
+    assert_eq!((spool.files().count(), spool.losses().damaged_files), (0, 4));
+    assert_eq!(spool.losses().data(), 6);
     disk.set_unreadable(None);
     assert_eq!(minutes(&open(&disk).spool), [minute(3)]);
+}
+
+#[test]
+fn the_data_of_a_damaged_request_are_as_many_as_a_request_can_hold() {
+    let check = |head: &[u8], data| assert_eq!(format::damaged_data(head), data, "{}", head.escape_ascii());
+    check(b"efsmon-request/1 6d06d6e4 owner 1764511200 1764511200 1000 - EFSMon\n{", 1000);
+    check(b"efsmon-request/1 6d06d6e4 owner 1764511200 1764511200 7", 7);
+    check(b"efsmon-request/1 6d06d6e4 owner 1764511200 1764511200 1001 - EFSMon\n{", 1);
+    check(b"efsmon-request/1 6d06d6e4 owner 1764511200 1764511200 0 - EFSMon\n{", 1);
+    check(b"efsmon-request/1 6d06d6e4 owner 1764511200 1764511200 \xff - EFSMon\n{", 1);
+    check(b"a b c d e 9", 1);
+    check(b"", 1);
+}
+
+#[test]
+fn an_unreadable_request_takes_room_and_is_the_first_to_make_some() {
+    let disk = FailingDisk::default();
+    let mut spool = open(&disk).spool;
+    commit_minute(&mut spool, 0).unwrap();
+    commit_minute(&mut spool, 1).unwrap();
+    let unreadable = "000000000002-000.request";
+    disk.set_unreadable(Some(unreadable));
+
+    // Found at the start, or when it was to be sent.
+    let found = open_with(&disk, room_for(2)).spool;
+    let mut read = spool;
+    let (id, _) = read.files().next_back().unwrap();
+    assert_eq!(read.read(id), None);
+    for mut spool in [found, read] {
+        spool.limits = room_for(2);
+        assert_eq!((minutes(&spool), spool.standing().aside_files), (vec![minute(0)], 0));
+        assert_eq!((spool.losses().damaged_files, spool.losses().data()), (1, 1));
+        let kept = disk.after_kill();
+        spool.disk = kept.clone();
+        commit_minute(&mut spool, 2).unwrap();
+        assert_eq!(kept.names(), ["000000000001-000.request", "000000000003-000.request", "counters"]);
+        assert_eq!(spool.losses().deleted_data, 0);
+    }
+}
+
+#[test]
+fn counters_of_another_version_are_kept_aside() {
+    let disk = FailingDisk::default();
+    commit_minute(&mut open(&disk).spool, 0).unwrap();
+    let later = b"efsmon-counters/2 of a later version";
+    disk.plant(COUNTERS, later);
+    let Opened { mut spool, counters } = open(&disk);
+    assert_eq!((counters, minutes(&spool)), (None, vec![minute(0)]));
+    assert_eq!((spool.standing().aside_files, spool.losses()), (1, Losses::default()));
+    commit_minute(&mut spool, 1).unwrap();
+    assert_eq!(disk.read("counters.aside").unwrap(), later);
+    assert_eq!(open(&disk).counters.as_deref(), Some(&b"after 1"[..]));
+
+    // They go when room is needed.
+    let mut spool = open_with(&disk, room_for(2)).spool;
+    commit_minute(&mut spool, 2).unwrap();
+    assert!(!disk.names().contains(&"counters.aside".to_owned()));
+    assert_eq!(minutes(&spool), [minute(1), minute(2)]);
 }
 
 #[test]
@@ -304,6 +364,7 @@ fn a_directory_is_private_and_its_errors_name_the_path() {
     spool.commit(&[batch(vec![datum("ReadBytes", minute(0))])], b"x").unwrap();
     let mode = |name: &str| std::fs::metadata(path.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(""), mode("counters"), mode("000000000001-000.request")), (0o700, 0o600, 0o600));
+    drop(spool);
     let mut spool = Spool::open(Directory::open(&path).unwrap(), OWNER, Limits::default()).unwrap().spool;
     let (id, _) = spool.files().next().unwrap();
     assert!(spool.read(id).is_some());
@@ -313,4 +374,29 @@ fn a_directory_is_private_and_its_errors_name_the_path() {
     std::fs::remove_dir_all(&path).unwrap();
     let error = spool.commit(&[], b"x").unwrap_err().to_string();
     assert!(error.contains(&format!("cannot write {}/counters.next", path.display())), "{error}");
+}
+
+#[test]
+fn a_directory_is_one_process_s() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("state");
+    let first = Directory::open(&path).unwrap();
+    let second = Directory::open(&path).unwrap_err();
+    assert!(matches!(&second, DirectoryError::Held { path: lock } if *lock == path.join("lock")));
+    let said = second.to_string();
+    assert!(said.starts_with("another efsmon uses this state directory (it holds "), "{said}");
+    let mode = std::fs::metadata(path.join("lock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(first);
+    Directory::open(&path).unwrap();
+}
+
+#[test]
+fn what_is_above_a_directory_that_is_made_is_no_secret() {
+    let parent = tempfile::tempdir().unwrap();
+    // Whatever this process's usual mode is.
+    std::fs::create_dir(parent.path().join("usual")).unwrap();
+    Directory::open(&parent.path().join("lib/efsmon")).unwrap();
+    let mode = |name: &str| std::fs::metadata(parent.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("lib"), mode("lib/efsmon")), (mode("usual"), 0o700));
 }

@@ -21,8 +21,9 @@ use crate::fake::cloudwatch::{CloudWatch, Fault};
 /// their place. A minute that ends would come between them: its end is waited out.
 pub fn leave_behind(machine: &Machine, requests: usize, data: usize) {
     early_in_a_minute();
-    let roots = Roots { procfs: "/proc".into(), sysfs: "/sys".into(), efs_state: "/none".into() };
-    let owner = Source::new(roots, Namespace::Own).machine_id().unwrap_or_else(|| "no-machine-id".to_owned());
+    let root = |name: &str| machine.path().join(name);
+    let roots = Roots { procfs: root("proc"), sysfs: root("sys"), efs_state: root("efs") };
+    let owner = Source::new(roots, Namespace::Own).installation();
     let directory = Directory::open(&machine.path().join("state")).unwrap();
     let mut spool = Spool::open(directory, &owner, Limits::default()).unwrap().spool;
     let hour_ago = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() - Duration::from_secs(3600);
@@ -228,7 +229,7 @@ fn credentials_that_expired_are_read_again_without_a_restart() {
         .set("AWS_ENDPOINT_URL", &cloudwatch.url())
         .set("AWS_REGION", "eu-west-1")
         .start();
-    running.wait_for_log("the credentials have expired; waiting for new ones");
+    running.wait_for_log("renew this host's credentials");
     write_credentials(&machine, "AKIDNEW");
     running.wait_for("success", |status| status["publish"]["state"] == "ok");
     running.terminate();

@@ -10,6 +10,7 @@ use efsmon::spool::{Directory, Limits, Spool};
 
 use super::machine::{DEVICE_A, FS_A, Machine};
 use super::process::{Efsmon, stderr, stdout};
+use super::publishing::leave_behind;
 use super::{minutes, spooled, sum};
 use crate::fake::cloudwatch::CloudWatch;
 
@@ -141,6 +142,21 @@ fn what_another_machine_left_behind_is_set_aside_and_never_sent() {
     assert_eq!(sum(&data, "Foreign", &[]), 0.0);
     assert_eq!(sum(&data, "ReadBytes", &A), 13_272.0);
     assert_eq!(spooled(&machine).len(), 1);
+}
+
+#[test]
+fn what_another_instance_of_the_same_image_left_behind_is_never_sent() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    machine.mount(DEVICE_A, "/mnt/a");
+    machine.write("sys/class/dmi/id/board_asset_tag", "i-0123456789abcdef0\n");
+    leave_behind(&machine, 2, 1);
+    machine.write("sys/class/dmi/id/board_asset_tag", "i-0fedcba9876543210\n");
+    let log = Efsmon::on(&machine).with_aws(&cloudwatch.url()).start().terminate();
+    assert!(log.contains("holds data of another machine or version"), "{log}");
+    let data = cloudwatch.data();
+    assert!(sum(&data, "Hosts", &[]) > 0.0);
+    assert_eq!(sum(&data, "Left0-0", &[]) + sum(&data, "Left1-0", &[]), 0.0);
 }
 
 /// The state directory is a file system of 128 KiB, in a mount namespace of efsmon's own.

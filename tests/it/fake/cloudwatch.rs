@@ -28,6 +28,8 @@ pub enum Fault {
     TooLarge,
     AccessDenied,
     ExpiredToken,
+    /// Of a key that AWS does not know, with status 400.
+    UnknownKey,
     /// The error of a bad datum, without the header `x-amzn-query-error`.
     InvalidWithoutHeader,
     /// 200 from something that is not CloudWatch.
@@ -67,7 +69,7 @@ struct State {
     faults: VecDeque<Fault>,
     puts: Vec<Put>,
     data: Vec<Recorded>,
-    expired: Option<&'static str>,
+    refused_key: Option<(&'static str, Fault)>,
     accepting: Option<Box<dyn FnMut(usize) + Send>>,
 }
 
@@ -112,7 +114,12 @@ impl CloudWatch {
 
     /// Requests signed with this access key meet [`Fault::ExpiredToken`].
     pub fn expire(&self, access_key: &'static str) {
-        self.state.lock().unwrap().expired = Some(access_key);
+        self.refuse_key(access_key, Fault::ExpiredToken);
+    }
+
+    /// Requests signed with this access key meet this fault.
+    pub fn refuse_key(&self, access_key: &'static str, fault: Fault) {
+        self.state.lock().unwrap().refused_key = Some((access_key, fault));
     }
 
     /// No more faults.
@@ -153,8 +160,8 @@ fn put(state: &Mutex<State>, request: &Request) -> Reply {
     state.puts.push(Put { at: wall, bytes, gzip, signed, accepted: 0 });
 
     let key = request.header("authorization").and_then(|value| value.split(['=', '/']).nth(1));
-    let expired = key.is_some() && key == state.expired;
-    let fault = expired.then_some(Fault::ExpiredToken).or_else(|| state.faults.pop_front());
+    let refused_key = state.refused_key.filter(|(refused, _)| key == Some(refused));
+    let fault = refused_key.map(|(_, fault)| fault).or_else(|| state.faults.pop_front());
     if let Some(reply) = fault.and_then(instead) {
         return reply;
     }
@@ -194,6 +201,12 @@ fn instead(fault: Fault) -> Option<Reply> {
             "ExpiredToken",
             "ExpiredTokenException",
             "The security token included in the request is expired",
+        ),
+        Fault::UnknownKey => error(
+            400,
+            "InvalidClientTokenId",
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
         ),
         Fault::InvalidWithoutHeader => {
             let body = error_body("InvalidParameterValueException", "The value NaN is invalid");

@@ -2,8 +2,7 @@
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
@@ -93,7 +92,7 @@ impl Sink for CloudWatch {
             // The head of the answer is the yes; PutMetricData's body would add nothing to it.
             Err(error) if accepted(&error) => Ok(()),
             Err(error) => {
-                let failure = failure(&error, transmission.begun());
+                let failure = failure(&error, transmission.server());
                 let forbidden = failure.status == Some(403);
                 let answer = Err(failure);
                 // Some errors of credentials come with 400.
@@ -129,14 +128,14 @@ fn metric_datum(datum: &Datum) -> Result<MetricDatum, Failure> {
     Ok(metric.build())
 }
 
-/// Whether the SDK came as far as handing the signed request to the HTTP client. What fails before that (credentials,
-/// endpoint, signing), even by a time-out, cannot have left.
+/// The server that the signed request was meant for, once the SDK came as far as handing it to the HTTP client. What
+/// fails before that (credentials, endpoint, signing), even by a time-out, cannot have left.
 #[derive(Clone, Debug, Default)]
-struct Transmission(Arc<AtomicBool>);
+struct Transmission(Arc<Mutex<Option<String>>>);
 
 impl Transmission {
-    fn begun(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    fn server(&self) -> Option<String> {
+        self.0.lock().ok()?.clone()
     }
 }
 
@@ -147,11 +146,15 @@ impl Intercept for Transmission {
 
     fn read_before_transmit(
         &self,
-        _: &BeforeTransmitInterceptorContextRef<'_>,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        self.0.store(true, Ordering::Relaxed);
+        let uri = context.request().uri();
+        let server = uri.split_once("://").map_or(uri, |(_, rest)| rest).split('/').next();
+        if let Ok(mut begun) = self.0.lock() {
+            *begun = Some(server.unwrap_or("CloudWatch").to_owned());
+        }
         Ok(())
     }
 }
@@ -172,20 +175,26 @@ fn accepted(error: &SdkError<PutMetricDataError>) -> bool {
         && error.request_id().is_some()
 }
 
-fn failure(error: &SdkError<PutMetricDataError>, transmission_begun: bool) -> Failure {
+/// `server` is the one that the request was handed over for, if it came that far.
+fn failure(error: &SdkError<PutMetricDataError>, server: Option<String>) -> Failure {
     let status = error.raw_response().map(|response| response.status().as_u16());
-    let code = error.code().map(|code| query_name(code).to_owned());
+    let code = error.code().filter(|code| !code.is_empty()).map(|code| query_name(code).to_owned());
     let no_connection = super::before_connected(error);
-    let may_have_left = transmission_begun && status.is_none() && !no_connection;
+    let may_have_left = server.is_some() && status.is_none() && !no_connection;
     let credentials = super::in_chain::<CredentialsError>(error);
     let cause = || super::one_line(error.source().unwrap_or(error));
-    let message = match (&code, credentials, status) {
+    let message = match (&code, credentials, status, server) {
         (Some(code), ..) => format!("{code}: {}", error.message().unwrap_or("no message")),
-        (None, Some(error), _) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
-        (None, None, Some(status)) => format!("CloudWatch answered {status} without a reason"),
-        (None, None, None) if no_connection => format!("no connection to CloudWatch: {}", cause()),
-        (None, None, None) if may_have_left => format!("no answer from CloudWatch: {}", cause()),
-        (None, None, None) => format!("not sent to CloudWatch: {}", cause()),
+        (None, Some(error), ..) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),
+        (None, None, Some(status), Some(server)) => format!("{server} answered {status} without a reason"),
+        (None, None, None, Some(server)) if no_connection => {
+            format!("no connection to {server}: {}", cause())
+        }
+        (None, None, None, Some(server)) => format!("no answer from {server}: {}", cause()),
+        (None, None, _, None) => format!(
+            "no request can be made: check the region (publish.region, AWS_REGION) and AWS_ENDPOINT_URL: {}",
+            cause()
+        ),
     };
     Failure { status, code, message, may_have_left }
 }

@@ -133,7 +133,11 @@ fn in_chain<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
 /// An error and its causes, each said once, and shortened: the SDK prints whole requests.
 fn one_line(error: &(dyn Error + 'static)) -> String {
     let mut line = String::new();
-    for text in chain(error).map(|cause| cause.to_string().chars().take(200).collect::<String>()) {
+    let shortened = |text: String| {
+        let words = text.split(" to request `Request {").next().unwrap_or_default();
+        words.chars().take(200).collect::<String>()
+    };
+    for text in chain(error).map(|cause| shortened(cause.to_string())) {
         if line.is_empty() {
             line = text;
         } else if !line.contains(&text) {

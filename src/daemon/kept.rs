@@ -36,7 +36,7 @@ const NAMED: usize = 10;
 impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     /// What the host says of itself for the minute that closes now.
     pub(super) fn own_figures(&self) -> OwnFigures {
-        let losses = self.spool.standing().losses.data().saturating_sub(self.reported.0);
+        let losses = self.spool.losses().data().saturating_sub(self.reported.0);
         let unknown = self.publisher.standing().unknown_outcomes.saturating_sub(self.reported.1);
         let (void, missed) = (self.samples.void, self.samples.missed);
         OwnFigures {
@@ -76,7 +76,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             Ok(counters) => counters,
             Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
         };
-        let losses = self.spool.standing().losses.data();
+        let losses = self.spool.losses().data();
         match self.spool.commit(&split.batches, &counters) {
             Ok(()) => {
                 if told {

@@ -60,7 +60,7 @@ fn while_nobody_answers_all_is_kept_and_then_goes_out_newest_first() {
     running.wait_for_log("publishing stopped; keeping data in the spool");
     machine.read(a, 3, (600, 12_672), 12_288);
     running.wait_for_a_sample();
-    assert!(running.log().contains("no connection to CloudWatch: "), "{}", running.log());
+    assert!(running.log().contains("no connection to 127.0.0.1:"), "{}", running.log());
     let status = running.status();
     assert_eq!(status["publish"]["state"], "backoff");
     assert_eq!(status["spool"]["files"], 3);
@@ -141,7 +141,7 @@ fn unknown_outcome(fault: Fault, arrives: f64) {
     assert!(text.contains("1 request of which it is not known whether it arrived"), "{text}");
     let log = running.terminate();
     assert_eq!(log.matches("publishing stopped").count(), 1, "{log}");
-    assert!(log.contains("no answer from CloudWatch: "), "{log}");
+    assert!(log.contains("no answer from 127.0.0.1:"), "{log}");
     assert_eq!(cloudwatch.puts().len(), 1);
 
     efsmon.start().terminate();

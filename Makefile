@@ -16,11 +16,10 @@ deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 
-.PHONY: demo test bench compiler rust python strace
+.PHONY: demo test bench compiler rust python strace nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
-demo: compiler $(ministack)
-	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
+demo: compiler nfsiostat $(ministack)
 	@echo 'building efsmon (about two minutes the first time)'
 	@cargo build --release --locked --quiet
 	@$(tools)/ministack/bin/python tests/demo/demo.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" \
@@ -40,8 +39,15 @@ test: rust strace $(deny) $(ministack)
 	@echo '== cargo test'
 	@cargo test --locked --quiet -- --test-threads=$(test_threads)
 
-bench: rust
+bench: rust nfsiostat
+	@echo 'building the benchmark and the program (some minutes the first time)'
 	@cargo bench --locked --quiet
+	@cargo build --release --locked --quiet
+	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
+	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
+
+nfsiostat:
+	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
 
 # What rustup, and gcc for the crates that build C, must have brought.
 compiler:

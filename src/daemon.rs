@@ -15,7 +15,7 @@ use crate::model::{Host, Moment};
 use crate::monitor::{self, Monitor, Sighting};
 use crate::publish::{Failure, Publisher, Request, Sink, Step};
 use crate::source::Source;
-use crate::spool::{Disk, Spool};
+use crate::spool::{Disk, Opened, Spool};
 
 pub mod dry_run;
 pub mod host;
@@ -26,6 +26,7 @@ pub mod status;
 
 use host::HostFinder;
 use kept::of_this_boot;
+use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
 
@@ -37,8 +38,14 @@ const LAST_DRAIN: Duration = Duration::from_secs(5);
 pub struct Settings {
     pub monitor: monitor::Settings,
     pub namespace: String,
-    /// Take in one reading (or two, when there is nothing to count from), send, and end.
-    pub once: bool,
+}
+
+/// Where the daemon meets the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges<'a, C> {
+    pub source: &'a Source,
+    pub clock: &'a C,
+    pub runtime: &'a RuntimeDirectory,
 }
 
 /// What the daemon works with; everything that touches the world is handed in.
@@ -50,6 +57,7 @@ pub struct Daemon<'a, C, D: Disk> {
     publisher: Publisher,
     runtime: &'a RuntimeDirectory,
     monitor: Monitor,
+    reader: Reader,
     host: Host,
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
@@ -62,6 +70,8 @@ pub struct Daemon<'a, C, D: Disk> {
     samples: Samples,
     sighting: Sighting,
     last_tick: Option<Moment>,
+    /// Why the last sample is void, when it is.
+    reading_error: Option<String>,
     failing: Failing,
     started: Moment,
     ended: bool,
@@ -70,10 +80,8 @@ pub struct Daemon<'a, C, D: Disk> {
 /// What is wrong at present and has been said.
 #[derive(Default)]
 struct Failing {
-    reading: Option<String>,
     commit: bool,
-    status: bool,
-    problems: bool,
+    status: Latch,
 }
 
 type InFlight<'a> = Pin<Box<dyn Future<Output = (Request, Result<(), Failure>)> + 'a>>;
@@ -82,8 +90,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     /// Goes on from what the spool kept, when that is of this boot.
     pub fn new(
         settings: Settings,
-        (source, clock, runtime): (&'a Source, &'a C, &'a RuntimeDirectory),
-        (spool, counters): (Spool<D>, Option<Vec<u8>>),
+        Edges { source, clock, runtime }: Edges<'a, C>,
+        Opened { spool, counters }: Opened<D>,
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
@@ -100,6 +108,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             spool,
             publisher,
             runtime,
+            reader: Reader::new(&monitor),
             monitor,
             host: Host::Pending,
             boot_id,
@@ -110,6 +119,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             samples: Samples::default(),
             sighting: Sighting::default(),
             last_tick: None,
+            reading_error: None,
             failing: Failing::default(),
             started: clock.now(),
             ended: false,
@@ -183,7 +193,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             self.host_found(host);
         }
         self.finish(sink, None).await;
-        if let Some(error) = &self.failing.reading {
+        if let Some(error) = &self.reading_error {
             bail!("the mounts cannot be read: {error}");
         }
         if self.failing.commit {
@@ -249,6 +259,20 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.tell_systemd(sd_notify::NotifyState::Watchdog);
     }
 
+    fn read(&mut self) {
+        match self.reader.read(self.source, self.clock, &mut self.monitor) {
+            Ok(sighting) => {
+                self.samples.taken += 1;
+                self.sighting = sighting;
+                self.reading_error = None;
+            }
+            Err(error) => {
+                self.samples.void += 1;
+                self.reading_error = Some(error.to_string());
+            }
+        }
+    }
+
     fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
         self.publisher.answered(self.clock.now(), request, answer, &mut self.spool);
         self.write_status();
@@ -283,7 +307,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             host_id,
             host_id_pending: self.host == Host::Pending,
             samples: self.samples,
-            reading_error: self.failing.reading.clone(),
+            reading_error: self.reading_error.clone(),
             sighting: self.sighting.clone(),
             series,
             scopes_left_out,
@@ -292,13 +316,15 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             spool: self.spool.standing(),
             publish: self.publisher.standing(),
         };
-        let written = self.runtime.write_status(&status);
-        if let Err(error) = &written
-            && !self.failing.status
-        {
-            warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+        match self.runtime.write_status(&status) {
+            Ok(()) => {
+                self.failing.status.ends();
+            }
+            Err(error) if self.failing.status.begins(self.clock.now().monotonic) => {
+                warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+            }
+            Err(_) => {}
         }
-        self.failing.status = written.is_err();
     }
 
     /// Without systemd there is nobody to tell.

@@ -11,9 +11,10 @@ use super::config::ConfigFlags;
 use crate::aws::metrics::CloudWatch;
 use crate::clock::SystemClock;
 use crate::config::{Config, LogFormat, LogLevel};
+use crate::daemon::dry_run::DryRun;
 use crate::daemon::host::HostFinder;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
-use crate::daemon::{Daemon, Settings, dry_run};
+use crate::daemon::{Daemon, Edges, Settings};
 use crate::efs::{ConfiguredMount, Identity};
 use crate::monitor;
 use crate::publish::Publisher;
@@ -43,21 +44,22 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&args.flags)?.config;
     start_log(&config);
     let source = source(&config);
-    let settings = settings(&config, args.once);
+    let settings = settings(&config);
     let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
     if args.dry_run {
-        return dry_run::run(&settings, &source, &SystemClock, &finder.without_network(), out);
+        let (host, once) = (&finder.without_network(), args.once);
+        return DryRun { settings: &settings, source: &source, host, once }.run(&SystemClock, out);
     }
     let runtime_dir = lock_runtime(&config)?;
-    let Opened { spool, counters } = open_spool(&config, &source)?;
+    let opened = open_spool(&config, &source)?;
     let place = source.machine_id().or(source.host_name()).unwrap_or_default();
     let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
     tokio.context("starting")?.block_on(async {
         let shutdown = shutdown().context("waiting for signals")?;
-        let edges = (&source, &SystemClock, &runtime_dir);
-        let mut daemon = Daemon::new(settings, edges, (spool, counters), publisher);
+        let edges = Edges { source: &source, clock: &SystemClock, runtime: &runtime_dir };
+        let mut daemon = Daemon::new(settings, edges, opened, publisher);
         match args.once {
             true => daemon.once(&sink, &finder, shutdown).await,
             false => {
@@ -91,7 +93,7 @@ pub(super) fn configured_mounts(config: &Config) -> Vec<ConfiguredMount> {
     config.mounts.iter().map(mount).collect()
 }
 
-fn settings(config: &Config, once: bool) -> Settings {
+fn settings(config: &Config) -> Settings {
     Settings {
         monitor: monitor::Settings {
             sample_interval: config.sample_interval,
@@ -100,7 +102,6 @@ fn settings(config: &Config, once: bool) -> Settings {
             mounts: configured_mounts(config),
         },
         namespace: config.namespace.clone(),
-        once,
     }
 }
 

@@ -3,10 +3,9 @@
 //! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
 
 use std::future::{Future, pending};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::time::Duration;
 
-use anyhow::bail;
 use tracing::{info, warn};
 
 use crate::catalog::OwnFigures;
@@ -18,6 +17,7 @@ use crate::source::Source;
 use crate::spool::{Disk, Opened, Spool};
 
 pub mod dry_run;
+mod ending;
 pub mod host;
 mod kept;
 mod reading;
@@ -29,9 +29,6 @@ use kept::of_this_boot;
 use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
-
-/// How long requests are begun at the end; what is not sent by then stays on disk.
-const LAST_DRAIN: Duration = Duration::from_secs(5);
 
 /// What the loop needs to be told.
 #[derive(Clone, Debug)]
@@ -126,9 +123,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
     }
 
-    /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for some 5 s.
-    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = pin!(shutdown);
+    /// Runs until a `signal`, then takes a last reading, closes the open minute and begins requests for 5 s more, or
+    /// until another signal. The last request is waited for.
+    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, mut signal: impl AsyncFnMut()) {
+        let mut shutdown = Box::pin(signal());
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
         info!(
@@ -168,78 +166,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         info!("stopping: taking a last reading");
         self.tell_systemd(sd_notify::NotifyState::Stopping);
-        self.finish(sink, in_flight).await;
-    }
-
-    /// What happened since the last run, or in one sample interval when there was none; then sends and ends.
-    ///
-    /// # Errors
-    ///
-    /// Something went wrong that the daemon would wait out. Nothing is lost by it: the next round has it.
-    pub async fn once(
-        &mut self,
-        sink: &impl Sink,
-        finder: &HostFinder,
-        shutdown: impl Future<Output = ()>,
-    ) -> anyhow::Result<()> {
-        if !self.goes_on {
-            self.tick();
-            tokio::select! {
-                () = tokio::time::sleep(self.settings.monitor.sample_interval) => {}
-                () = shutdown => {}
-            }
-        }
-        if let Ok(host) = tokio::time::timeout(LAST_DRAIN, finder.find(self.clock)).await {
-            self.host_found(host);
-        }
-        self.finish(sink, None).await;
-        if let Some(error) = &self.reading_error {
-            bail!("the mounts cannot be read: {error}");
-        }
-        if self.failing.commit {
-            bail!("nothing could be kept in the state directory, so nothing was sent; the log says why");
-        }
-        match self.publisher.standing().last_failure {
-            Some(failure) => {
-                bail!("not all was sent, and the rest is kept for the next round: {}", failure.message)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The last reading, the open minute, and what can be sent of it in a few seconds.
-    async fn finish(&mut self, sink: &impl Sink, mut in_flight: Option<InFlight<'_>>) {
-        self.read();
-        let data = self.monitor.close_early(&self.own_figures());
-        self.commit(data);
-        self.publisher.begin_shutdown();
-        let end = self.clock.now().monotonic + LAST_DRAIN;
-        loop {
-            let now = self.clock.now();
-            if in_flight.is_none() {
-                if now.monotonic >= end {
-                    info!("stopping: what was not sent stays in the spool");
-                    break;
-                }
-                match self.publisher.next(now, &mut self.spool, &self.host) {
-                    Step::Send(request) => in_flight = Some(send(sink, request)),
-                    Step::WaitUntil(monotonic) => {
-                        sleep_until(Some(monotonic.min(end)), now).await;
-                        continue;
-                    }
-                    Step::Idle => break,
-                }
-            }
-            // Waited for even after the end: broken off, it might count twice.
-            let (request, answer) = answered(&mut in_flight).await;
-            in_flight = None;
-            self.answered(request, &answer);
-        }
-        if self.has_untold_figures() {
-            self.commit(Vec::new());
-        }
-        self.ended = true;
-        self.write_status();
+        drop(shutdown);
+        self.finish(sink, in_flight, signal()).await;
     }
 
     fn tick(&mut self) {

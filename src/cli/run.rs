@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::ConfigFlags;
 use crate::aws::metrics::CloudWatch;
@@ -56,18 +57,22 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let publisher = Publisher::new(&place, config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
-    tokio.context("starting")?.block_on(async {
-        let shutdown = shutdown().context("waiting for signals")?;
+    let tokio = tokio.context("starting")?;
+    let ended = tokio.block_on(async {
+        let mut signals = Signals::new().context("waiting for signals")?;
         let edges = Edges { source: &source, clock: &SystemClock, runtime: &runtime_dir };
         let mut daemon = Daemon::new(settings, edges, opened, publisher);
         match args.once {
-            true => daemon.once(&sink, &finder, shutdown).await,
+            true => daemon.once(&sink, &finder, signals.next()).await,
             false => {
-                daemon.run(&sink, &finder, shutdown).await;
+                daemon.run(&sink, &finder, async || signals.next().await).await;
                 Ok(())
             }
         }
-    })
+    });
+    // A thread may hang in the resolver for half a minute: nobody waits for its answer any more.
+    tokio.shutdown_background();
+    ended
 }
 
 /// The places and the view that the configuration names.
@@ -137,16 +142,26 @@ fn in_container() -> bool {
         || files.iter().any(|file| File::open(Path::new(file)).is_ok())
 }
 
-fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
+/// SIGTERM and SIGINT, one after the other.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-    })
+    }
 }
 
 /// Lines for a terminal or the journal, or JSON. The journal adds the time itself.

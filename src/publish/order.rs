@@ -13,7 +13,7 @@ const MAX_DATA: usize = 1000;
 const MAX_MERGED_BYTES: u64 = 400_000;
 
 /// How far ahead of its clock CloudWatch takes data (PutMetricData, `Timestamp`).
-const MAX_AHEAD: Duration = Duration::from_secs(2 * 3600);
+pub const MAX_AHEAD: Duration = Duration::from_secs(2 * 3600);
 
 impl Publisher {
     /// The files or the piece of a file to send next, or what to do instead.

@@ -27,7 +27,8 @@ use crate::spool::{Directory, Limits, Opened, Spool};
 pub struct RunArgs {
     #[command(flatten)]
     flags: ConfigFlags,
-    /// Publish once what happened since the last time, then end; the first time it takes two samples
+    /// Publish once what happened since the last time, then end; the first time it takes two samples. Exit status 0
+    /// only when all was kept and nothing is left to be sent
     #[arg(long)]
     once: bool,
     /// Write the requests as JSON lines to standard output; keep nothing, send nothing
@@ -35,7 +36,7 @@ pub struct RunArgs {
     dry_run: bool,
 }
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT; a second one ends the last sending.
 ///
 /// # Errors
 ///

@@ -3,10 +3,9 @@
 //! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
 
 use std::future::{Future, pending};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::time::Duration;
 
-use anyhow::bail;
 use tracing::{info, warn};
 
 use crate::catalog::OwnFigures;
@@ -15,9 +14,10 @@ use crate::model::{Host, Moment};
 use crate::monitor::{self, Monitor, Sighting};
 use crate::publish::{Failure, Publisher, Request, Sink, Step};
 use crate::source::Source;
-use crate::spool::{Disk, Spool};
+use crate::spool::{Disk, Opened, Spool};
 
 pub mod dry_run;
+mod ending;
 pub mod host;
 mod kept;
 mod reading;
@@ -26,19 +26,23 @@ pub mod status;
 
 use host::HostFinder;
 use kept::resume;
+use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
-
-/// How long requests are begun at the end; what is not sent by then stays on disk.
-const LAST_DRAIN: Duration = Duration::from_secs(5);
 
 /// What the loop needs to be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub monitor: monitor::Settings,
     pub namespace: String,
-    /// Take in one reading (or two, when there is nothing to count from), send, and end.
-    pub once: bool,
+}
+
+/// Where the daemon meets the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges<'a, C> {
+    pub source: &'a Source,
+    pub clock: &'a C,
+    pub runtime: &'a RuntimeDirectory,
 }
 
 /// What the daemon works with; everything that touches the world is handed in.
@@ -50,6 +54,7 @@ pub struct Daemon<'a, C, D: Disk> {
     publisher: Publisher,
     runtime: &'a RuntimeDirectory,
     monitor: Monitor,
+    reader: Reader,
     host: Host,
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
@@ -64,6 +69,8 @@ pub struct Daemon<'a, C, D: Disk> {
     last_tick: Option<Moment>,
     /// CLOCK_MONOTONIC.
     next_tick: Duration,
+    /// Why the last sample is void, when it is.
+    reading_error: Option<String>,
     failing: Failing,
     started: Moment,
     ended: bool,
@@ -72,10 +79,8 @@ pub struct Daemon<'a, C, D: Disk> {
 /// What is wrong at present and has been said.
 #[derive(Default)]
 struct Failing {
-    reading: Option<String>,
     commit: bool,
-    status: bool,
-    problems: bool,
+    status: Latch,
 }
 
 type InFlight<'a> = Pin<Box<dyn Future<Output = (Request, Result<(), Failure>)> + 'a>>;
@@ -84,8 +89,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     /// Goes on from what the spool kept, when that is of this boot.
     pub fn new(
         settings: Settings,
-        (source, clock, runtime): (&'a Source, &'a C, &'a RuntimeDirectory),
-        (spool, counters): (Spool<D>, Option<Vec<u8>>),
+        Edges { source, clock, runtime }: Edges<'a, C>,
+        Opened { spool, counters }: Opened<D>,
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
@@ -103,6 +108,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             spool,
             publisher,
             runtime,
+            reader: Reader::new(&monitor),
             monitor,
             host: Host::Pending,
             boot_id,
@@ -114,15 +120,17 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             sighting: Sighting::default(),
             last_tick: None,
             next_tick: Duration::ZERO,
+            reading_error: None,
             failing: Failing::default(),
             started: clock.now(),
             ended: false,
         }
     }
 
-    /// Runs until `shutdown`, then takes a last reading, closes the open minute and sends for some 5 s.
-    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = pin!(shutdown);
+    /// Runs until a `signal`, then takes a last reading, closes the open minute and begins requests for 5 s more, or
+    /// until another signal. The last request is waited for.
+    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, mut signal: impl AsyncFnMut()) {
+        let mut shutdown = Box::pin(signal());
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
         info!(
@@ -161,78 +169,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         info!("stopping: taking a last reading");
         self.tell_systemd(sd_notify::NotifyState::Stopping);
-        self.finish(sink, in_flight).await;
-    }
-
-    /// What happened since the last run, or in one sample interval when there was none; then sends and ends.
-    ///
-    /// # Errors
-    ///
-    /// Something went wrong that the daemon would wait out. Nothing is lost by it: the next round has it.
-    pub async fn once(
-        &mut self,
-        sink: &impl Sink,
-        finder: &HostFinder,
-        shutdown: impl Future<Output = ()>,
-    ) -> anyhow::Result<()> {
-        if !self.goes_on {
-            self.tick();
-            tokio::select! {
-                () = tokio::time::sleep(self.settings.monitor.sample_interval) => {}
-                () = shutdown => {}
-            }
-        }
-        if let Ok(host) = tokio::time::timeout(LAST_DRAIN, finder.find(self.clock)).await {
-            self.host_found(host);
-        }
-        self.finish(sink, None).await;
-        if let Some(error) = &self.failing.reading {
-            bail!("the mounts cannot be read: {error}");
-        }
-        if self.failing.commit {
-            bail!("nothing could be kept in the state directory, so nothing was sent; the log says why");
-        }
-        match self.publisher.standing().last_failure {
-            Some(failure) => {
-                bail!("not all was sent, and the rest is kept for the next round: {}", failure.message)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The last reading, the open minute, and what can be sent of it in a few seconds.
-    async fn finish(&mut self, sink: &impl Sink, mut in_flight: Option<InFlight<'_>>) {
-        self.read();
-        let data = self.monitor.close_early(&self.own_figures());
-        self.commit(data);
-        self.publisher.begin_shutdown();
-        let end = self.clock.now().monotonic + LAST_DRAIN;
-        loop {
-            let now = self.clock.now();
-            if in_flight.is_none() {
-                if now.monotonic >= end {
-                    info!("stopping: what was not sent stays in the spool");
-                    break;
-                }
-                match self.publisher.next(now, &mut self.spool, &self.host) {
-                    Step::Send(request) => in_flight = Some(send(sink, request)),
-                    Step::WaitUntil(monotonic) => {
-                        sleep_until(Some(monotonic.min(end)), now).await;
-                        continue;
-                    }
-                    Step::Idle => break,
-                }
-            }
-            // Waited for even after the end: broken off, it might count twice.
-            let (request, answer) = answered(&mut in_flight).await;
-            in_flight = None;
-            self.answered(request, &answer);
-        }
-        if self.has_untold_figures() {
-            self.commit(Vec::new());
-        }
-        self.ended = true;
-        self.write_status();
+        drop(shutdown);
+        self.finish(sink, in_flight, signal()).await;
     }
 
     fn tick(&mut self) {
@@ -251,6 +189,20 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         self.write_status();
         self.tell_systemd(sd_notify::NotifyState::Watchdog);
+    }
+
+    fn read(&mut self) {
+        match self.reader.read(self.source, self.clock, &mut self.monitor) {
+            Ok(sighting) => {
+                self.samples.taken += 1;
+                self.sighting = sighting;
+                self.reading_error = None;
+            }
+            Err(error) => {
+                self.samples.void += 1;
+                self.reading_error = Some(error.to_string());
+            }
+        }
     }
 
     fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
@@ -287,7 +239,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             host_id,
             host_id_pending: self.host == Host::Pending,
             samples: self.samples,
-            reading_error: self.failing.reading.clone(),
+            reading_error: self.reading_error.clone(),
             sighting: self.sighting.clone(),
             series,
             scopes_left_out,
@@ -296,13 +248,15 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             spool: self.spool.standing(),
             publish: self.publisher.standing(),
         };
-        let written = self.runtime.write_status(&status);
-        if let Err(error) = &written
-            && !self.failing.status
-        {
-            warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+        match self.runtime.write_status(&status) {
+            Ok(()) => {
+                self.failing.status.ends();
+            }
+            Err(error) if self.failing.status.begins(self.clock.now().monotonic) => {
+                warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+            }
+            Err(_) => {}
         }
-        self.failing.status = written.is_err();
     }
 
     /// Without systemd there is nobody to tell.

@@ -9,12 +9,11 @@ use crate::catalog::{OwnFigures, Profile};
 use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount};
 use crate::minutes::{Dropped, Minutes, SeriesLimit};
 use crate::model::{Datum, FileSystemId, Moment};
-use crate::mountstats::unescape;
+use crate::mountstats::{self, unescape};
 use crate::names::utf8;
 use crate::sampler::Sampler;
-use crate::sampler::join::{Seen, join};
+use crate::sampler::join::{Seen, join_texts};
 use crate::source::{Reading, View};
-use crate::{mountinfo, mountstats};
 
 /// What the stages need to be told.
 #[derive(Clone, Debug)]
@@ -98,11 +97,7 @@ impl Monitor {
     /// Takes in a reading. `helper_state` is asked only when there is a mount without a name.
     pub fn observe(&mut self, reading: &Reading, helper_state: impl FnMut() -> Vec<HelperMount>) -> Sighting {
         let parsed = mountstats::parse(&reading.mountstats);
-        let (after, unread_mounts) = mountinfo::parse(&reading.mountinfo_after);
-        let seen = match reading.mountinfo_before == reading.mountinfo_after {
-            true => join(&after, &parsed, &after),
-            false => join(&mountinfo::parse(&reading.mountinfo_before).0, &parsed, &after),
-        };
+        let (seen, unread_mounts) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
         let moment = reading.moment;
         self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
         let by_operation = self.settings.profile == Profile::Full;

@@ -22,6 +22,7 @@ use crate::spool::{Disk, Ending, FileId, Spool, SpoolError};
 use bisect::Bisect;
 use outage::{Outage, Reason};
 
+pub use order::MAX_AHEAD;
 pub use verdict::{Refusal, Verdict, verdict};
 
 /// The latest point in a minute that hosts spread over.

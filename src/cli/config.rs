@@ -111,8 +111,8 @@ pub fn run(args: ConfigArgs, out: &mut impl Write) -> anyhow::Result<()> {
         }
         ConfigCommand::Show { flags, json: false } => Ok(show(&load(&flags)?.config, out)?),
         ConfigCommand::Show { flags, json: true } => {
-            serde_json::to_writer_pretty(&mut *out, &as_json(&load(&flags)?))?;
-            Ok(writeln!(out)?)
+            // Not straight to `out`: serde_json's error would hide the pipe's.
+            Ok(writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&load(&flags)?))?)?)
         }
     }
 }

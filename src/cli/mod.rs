@@ -62,9 +62,10 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
     }
 }
 
-/// Written to directly: an error that only has one among its sources is another matter.
+/// Standard output is the only pipe whose error gets here as itself: the daemon's are told in its own words.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// 78 for a bad configuration, 2 for bad usage (as clap), 1 for everything else.

@@ -11,11 +11,10 @@ use super::config::ConfigFlags;
 use crate::clock::SystemClock;
 use crate::efs::{Answer, Lookups, MountName, helper_mounts, identify};
 use crate::mountinfo::DeviceNumber;
-use crate::mountstats::{Parsed, Record, unescape};
+use crate::mountstats::{self, Parsed, Record, unescape};
 use crate::names::{printable, raw_hex, safe_json, utf8};
-use crate::sampler::join::{Seen, join};
-use crate::source::{Reading, View};
-use crate::{mountinfo, mountstats};
+use crate::sampler::join::{Seen, join_texts};
+use crate::source::View;
 
 /// Show every NFS mount: which file system it is, or why it is not one of EFS
 #[derive(Debug, Args)]
@@ -51,7 +50,7 @@ pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     };
     let configured = super::run::configured_mounts(&config);
     let parsed = mountstats::parse(&reading.mountstats);
-    let seen = seen(&reading, &parsed);
+    let (seen, _) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
     let rows = rows(&parsed, &seen, Lookups { configured: &configured, helper: &helper });
     match args.json {
         true => writeln!(out, "{}", safe_json(&as_json(&rows, &parsed).to_string()))?,
@@ -71,12 +70,6 @@ pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-fn seen<'a>(reading: &'a Reading, parsed: &'a Parsed<'a>) -> Seen<'a> {
-    let (before, _) = mountinfo::parse(&reading.mountinfo_before);
-    let (after, _) = mountinfo::parse(&reading.mountinfo_after);
-    join(&before, parsed, &after)
 }
 
 fn rows<'a>(parsed: &'a Parsed<'a>, seen: &Seen<'a>, lookups: Lookups<'_>) -> Vec<Row<'a>> {

@@ -6,14 +6,16 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::ConfigFlags;
 use crate::aws::metrics::CloudWatch;
 use crate::clock::SystemClock;
 use crate::config::{Config, LogFormat, LogLevel};
+use crate::daemon::dry_run::DryRun;
 use crate::daemon::host::HostFinder;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
-use crate::daemon::{Daemon, Settings, dry_run};
+use crate::daemon::{Daemon, Edges, Settings};
 use crate::efs::{ConfiguredMount, Identity};
 use crate::monitor;
 use crate::publish::Publisher;
@@ -25,7 +27,8 @@ use crate::spool::{Directory, Limits, Opened, Spool};
 pub struct RunArgs {
     #[command(flatten)]
     flags: ConfigFlags,
-    /// Publish once what happened since the last time, then end; the first time it takes two samples
+    /// Publish once what happened since the last time, then end; the first time it takes two samples. Exit status 0
+    /// only when all was kept and nothing is left to be sent
     #[arg(long)]
     once: bool,
     /// Write the requests as JSON lines to standard output; keep nothing, send nothing
@@ -33,7 +36,7 @@ pub struct RunArgs {
     dry_run: bool,
 }
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT; a second one ends the last sending.
 ///
 /// # Errors
 ///
@@ -43,28 +46,33 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&args.flags)?.config;
     start_log(&config);
     let source = source(&config);
-    let settings = settings(&config, args.once);
+    let settings = settings(&config);
     let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
     if args.dry_run {
-        return dry_run::run(&settings, &source, &SystemClock, &finder.without_network(), out);
+        let (host, once) = (&finder.without_network(), args.once);
+        return DryRun { settings: &settings, source: &source, host, once }.run(&SystemClock, out);
     }
     let runtime_dir = lock_runtime(&config)?;
-    let Opened { spool, counters } = open_spool(&config, &source)?;
+    let opened = open_spool(&config, &source)?;
     let publisher = Publisher::new(&source.installation(), config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
-    tokio.context("starting")?.block_on(async {
-        let shutdown = shutdown().context("waiting for signals")?;
-        let edges = (&source, &SystemClock, &runtime_dir);
-        let mut daemon = Daemon::new(settings, edges, (spool, counters), publisher);
+    let tokio = tokio.context("starting")?;
+    let ended = tokio.block_on(async {
+        let mut signals = Signals::new().context("waiting for signals")?;
+        let edges = Edges { source: &source, clock: &SystemClock, runtime: &runtime_dir };
+        let mut daemon = Daemon::new(settings, edges, opened, publisher);
         match args.once {
-            true => daemon.once(&sink, &finder, shutdown).await,
+            true => daemon.once(&sink, &finder, signals.next()).await,
             false => {
-                daemon.run(&sink, &finder, shutdown).await;
+                daemon.run(&sink, &finder, async || signals.next().await).await;
                 Ok(())
             }
         }
-    })
+    });
+    // A thread may hang in the resolver for half a minute: nobody waits for its answer any more.
+    tokio.shutdown_background();
+    ended
 }
 
 /// The places and the view that the configuration names.
@@ -90,7 +98,7 @@ pub(super) fn configured_mounts(config: &Config) -> Vec<ConfiguredMount> {
     config.mounts.iter().map(mount).collect()
 }
 
-fn settings(config: &Config, once: bool) -> Settings {
+fn settings(config: &Config) -> Settings {
     Settings {
         monitor: monitor::Settings {
             sample_interval: config.sample_interval,
@@ -99,7 +107,6 @@ fn settings(config: &Config, once: bool) -> Settings {
             mounts: configured_mounts(config),
         },
         namespace: config.namespace.clone(),
-        once,
     }
 }
 
@@ -134,16 +141,26 @@ fn in_container() -> bool {
         || files.iter().any(|file| File::open(Path::new(file)).is_ok())
 }
 
-fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
+/// SIGTERM and SIGINT, one after the other.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-    })
+    }
 }
 
 /// Lines for a terminal or the journal, or JSON. The journal adds the time itself.

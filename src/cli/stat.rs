@@ -14,13 +14,12 @@ use super::UsageError;
 use crate::clock::{Clock, SystemClock};
 use crate::efs::{HelperMount, Lookups, helper_mounts};
 use crate::model::Moment;
-use crate::mountstats::{Parsed, Problem, unescape};
+use crate::mountstats::{self, Parsed, Problem, unescape};
 use crate::names::printable;
 use crate::nfsiostat::activity::{self, Activity, Earlier};
 use crate::nfsiostat::{View, csv, json, peer, selection, table};
-use crate::sampler::join::{Seen, join};
+use crate::sampler::join::{Seen, join_texts};
 use crate::source::{Namespace, Roots, Source, read_text};
-use crate::{mountinfo, mountstats};
 
 /// `efsmon stat ..`
 #[derive(Debug, clap::Args)]
@@ -184,7 +183,7 @@ fn live(printer: &mut Printer<'_, impl Write>, interval: Duration, count: Option
                 .map(|(parsed, elapsed)| Earlier { parsed, elapsed_seconds: Some(elapsed.as_secs_f64()) }),
             nominal_seconds: Some(interval.as_secs_f64()),
             wall: Some(moment.wall),
-            seen: join(&mountinfo::parse(&mountinfo_before).0, &new, &mountinfo::parse(&mountinfo_after).0),
+            seen: join_texts(&mountinfo_before, &new, &mountinfo_after).0,
             helper: &helper,
         })?;
         reports += 1;

@@ -174,8 +174,9 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "host.id",
-        about: "This host's name in the dimension InstanceId. Without it the machine is asked: the EC2 instance \
-                id, the ECS task, or off EC2 the host name.",
+        about: "This host's name in the dimension InstanceId. Without it the machine is asked: the instance metadata \
+                service (IMDSv2), the board's asset tag, or, off EC2 and outside containers, the host name. In a \
+                container that reaches no metadata service, set it: figures of single hosts wait for it.",
         allowed: "1 to 1024 printable ASCII characters, not only spaces",
         put: |config, value| assign(&mut config.host.id, dimension_value(value).map(Some)),
         get: |config| word(config.host.id.as_deref()?),

@@ -4,55 +4,73 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
+use super::reading::Reader;
 use super::{Settings, until_multiple};
 use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
-use crate::efs::helper_mounts;
 use crate::model::{Batch, Datum, Host};
 use crate::monitor::{Monitor, State};
 use crate::source::Source;
 
-/// Samples and writes a line for each request, until nobody reads them; with `once` after a second sample.
-pub fn run(
-    settings: &Settings,
-    source: &Source,
-    clock: &impl Clock,
-    host: &Host,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let mut monitor = Monitor::new(settings.monitor.clone(), State::default());
-    let interval = settings.monitor.sample_interval.as_secs();
-    match settings.once {
-        true => tracing::info!("taking two samples, {interval} s apart; then come the requests"),
-        false => {
-            tracing::info!("taking a sample every {interval} s; a minute's requests come when it has ended")
+/// What to sample, and how to write it.
+#[derive(Debug)]
+pub struct DryRun<'a> {
+    pub settings: &'a Settings,
+    pub source: &'a Source,
+    /// What stands for this host's id.
+    pub host: &'a Host,
+    /// End after a second sample.
+    pub once: bool,
+}
+
+impl DryRun<'_> {
+    /// Samples and writes a line for each request, until nobody reads them.
+    ///
+    /// # Errors
+    ///
+    /// The mounts cannot be read, when there is no further sample to wait for; the lines cannot be written.
+    pub fn run(&self, clock: &impl Clock, out: &mut impl Write) -> anyhow::Result<()> {
+        let settings = &self.settings.monitor;
+        let mut monitor = Monitor::new(settings.clone(), State::default());
+        let mut reader = Reader::new(&monitor);
+        let mut own = OwnFigures::default();
+        let interval = settings.sample_interval.as_secs();
+        match self.once {
+            true => tracing::info!("taking two samples, {interval} s apart; then come the requests"),
+            false => {
+                tracing::info!(
+                    "taking a sample every {interval} s; a minute's requests come when it has ended"
+                )
+            }
         }
-    }
-    let mut first = true;
-    loop {
-        let reading = source.read(clock);
-        if let Ok(reading) = &reading {
-            monitor.observe(reading, || helper_mounts(&source.efs_state().unwrap_or_default()));
+        let mut first = true;
+        loop {
+            let sighting = reader.read(self.source, clock, &mut monitor);
+            match &sighting {
+                Ok(sighting) => own.unidentified_mounts = sighting.unidentified,
+                Err(_) => own.samples_lost += 1,
+            }
+            let last = self.once && !std::mem::take(&mut first);
+            let data = if last { monitor.close_early(&own) } else { monitor.close(&own) };
+            if data.iter().any(|datum| datum.dimensions.is_empty()) {
+                own.samples_lost = 0;
+            }
+            for batch in batch::split(&self.settings.namespace, data).batches {
+                writeln!(out, "{}", as_json(&batch, self.host))?;
+            }
+            out.flush()?;
+            match sighting {
+                Err(error) if self.once => return Err(error.into()),
+                Ok(_) if last => return Ok(()),
+                Ok(_) | Err(_) => {}
+            }
+            let pause = match self.once {
+                true => settings.sample_interval,
+                false => until_multiple(clock.now().wall, settings.sample_interval),
+            };
+            std::thread::sleep(pause);
         }
-        let own = OwnFigures { samples_lost: u64::from(reading.is_err()), ..OwnFigures::default() };
-        let last = settings.once && !std::mem::take(&mut first);
-        let data = if last { monitor.close_early(&own) } else { monitor.close(&own) };
-        for batch in batch::split(&settings.namespace, data).batches {
-            writeln!(out, "{}", as_json(&batch, host))?;
-        }
-        out.flush()?;
-        match reading {
-            Err(error) if settings.once => return Err(error.into()),
-            Err(error) => tracing::warn!(%error, "this sample is void"),
-            Ok(_) if last => return Ok(()),
-            Ok(_) => {}
-        }
-        let pause = match settings.once {
-            true => settings.monitor.sample_interval,
-            false => until_multiple(clock.now().wall, settings.monitor.sample_interval),
-        };
-        std::thread::sleep(pause);
     }
 }
 

@@ -60,8 +60,8 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     }
 
     /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
-    /// lost but the detail, and nothing grows.
-    pub(super) fn commit(&mut self, data: Vec<Datum>) {
+    /// lost but the detail, and nothing grows. Returns whether it is durable.
+    pub(super) fn commit(&mut self, data: Vec<Datum>) -> bool {
         self.say_what_is_left_out();
         // Without a minute of this host in them, its figures are still to be told.
         let told = data.iter().any(|datum| datum.dimensions.is_empty());
@@ -74,10 +74,15 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         let kept = ToKeep { boot_id: self.boot_id.as_deref(), state: self.monitor.state(), own };
         let counters = match serde_json::to_vec(&kept) {
             Ok(counters) => counters,
-            Err(error) => return error!(%error, "the counters cannot be written down; going on without"),
+            Err(error) => {
+                error!(%error, "the counters cannot be written down; going on without");
+                return false;
+            }
         };
         let losses = self.spool.losses().data();
-        match self.spool.commit(&split.batches, &counters) {
+        let committed = self.spool.commit(&split.batches, &counters);
+        let is_kept = committed.is_ok();
+        match committed {
             Ok(()) => {
                 if told {
                     self.figures_reported(losses);
@@ -99,6 +104,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 }
             }
         }
+        is_kept
     }
 
     fn say_what_is_left_out(&mut self) {

@@ -1,57 +1,125 @@
-//! Taking a reading, and saying what is wrong with it: once, and once more when it is right again.
+//! Taking a reading, and saying what is wrong with it: once while it lasts, and seldom when it comes and goes.
 
-use tracing::{info, warn};
+use std::time::Duration;
 
-use super::Daemon;
+use tracing::{error, info, warn};
+
 use crate::clock::Clock;
 use crate::efs::helper_mounts;
-use crate::source::Reading;
-use crate::spool::Disk;
+use crate::monitor::{Monitor, Sighting};
+use crate::source::{ReadError, Reading, Source};
 
-impl<C: Clock, D: Disk> Daemon<'_, C, D> {
-    pub(super) fn read(&mut self) {
-        match self.source.read(self.clock) {
+/// Takes readings into a [`Monitor`].
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// Some reading was not void.
+    began: bool,
+    void: Latch,
+    problems: Latch,
+    helper_state: Latch,
+    unpublished_bytes: u64,
+}
+
+impl Reader {
+    /// For a monitor that may go on from an earlier process.
+    pub(super) fn new(monitor: &Monitor) -> Reader {
+        Reader { unpublished_bytes: monitor.unpublished_bytes(), ..Reader::default() }
+    }
+
+    /// Takes in a reading, and says what is new about how that goes.
+    ///
+    /// # Errors
+    ///
+    /// The reading is void; the next one that is not covers its time.
+    pub(super) fn read(
+        &mut self,
+        source: &Source,
+        clock: &impl Clock,
+        monitor: &mut Monitor,
+    ) -> Result<Sighting, ReadError> {
+        match source.read(clock) {
             Ok(reading) => {
-                self.samples.taken += 1;
-                if self.failing.reading.take().is_some() {
+                if self.void.ends() {
                     info!("reading the mounts again");
                 }
-                self.take_in(&reading);
+                Ok(self.take_in(&reading, source, monitor))
             }
             Err(error) => {
-                self.samples.void += 1;
-                if self.failing.reading.replace(error.to_string()).is_none() {
+                if self.void.begins(clock.now().monotonic) {
                     warn!(%error, "this sample is void; the next complete one covers its time");
                 }
+                Err(error)
             }
         }
     }
 
-    fn take_in(&mut self, reading: &Reading) {
-        let source = self.source;
-        let mut unreadable = None;
-        let sighting = self.monitor.observe(reading, || match source.efs_state() {
-            Ok(files) => helper_mounts(&files),
+    fn take_in(&mut self, reading: &Reading, source: &Source, monitor: &mut Monitor) -> Sighting {
+        let now = reading.moment.monotonic;
+        let sighting = monitor.observe(reading, || match source.efs_state() {
+            Ok(files) => {
+                self.helper_state.ends();
+                helper_mounts(&files)
+            }
             Err(error) => {
-                unreadable = Some(error);
+                if self.helper_state.begins(now) {
+                    warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
+                }
                 Vec::new()
             }
         });
-        if let Some(error) = unreadable
-            && !sighting.same_mounts(&self.sighting)
-        {
-            warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
+        match sighting.problems.first() {
+            Some(first) if self.problems.begins(now) => {
+                warn!(first, "a part of mountstats cannot be read; the other mounts go on");
+            }
+            Some(_) => {}
+            None => {
+                self.problems.ends();
+            }
         }
-        if !sighting.problems.is_empty() && !std::mem::replace(&mut self.failing.problems, true) {
-            warn!(
-                first = sighting.problems.first(),
-                "a part of mountstats cannot be read; the other mounts go on"
-            );
-        }
-        self.failing.problems = !sighting.problems.is_empty();
-        if sighting.superblocks == 0 && self.samples.taken == 1 {
+        if !std::mem::replace(&mut self.began, true) && sighting.superblocks == 0 {
             info!("no NFS mounts yet; mounts are noticed as they come");
         }
-        self.sighting = sighting;
+        let unpublished = monitor.unpublished_bytes();
+        let more = unpublished.saturating_sub(self.unpublished_bytes);
+        if more > 0 {
+            error!(
+                bytes = more,
+                "nobody read the counters for more than a day: which minutes these bytes belong to is not known, so \
+                 they are not published"
+            );
+        }
+        self.unpublished_bytes = unpublished;
+        sighting
     }
 }
+
+/// How long nothing is said of what has been said, when it went and is there again.
+const PAUSE: Duration = Duration::from_secs(300);
+
+/// Something wrong that comes and goes, so that its lines in the log are few however often.
+#[derive(Debug, Default)]
+pub(super) struct Latch {
+    is_said: bool,
+    /// Monotonic.
+    last: Option<Duration>,
+}
+
+impl Latch {
+    /// It is there. Returns whether to say so: it is not said yet, nor was it lately.
+    pub(super) fn begins(&mut self, now: Duration) -> bool {
+        if self.is_said || self.last.is_some_and(|last| now.saturating_sub(last) < PAUSE) {
+            return false;
+        }
+        self.is_said = true;
+        self.last = Some(now);
+        true
+    }
+
+    /// It is not there. Returns whether to say so: it was said that it is.
+    pub(super) fn ends(&mut self) -> bool {
+        std::mem::take(&mut self.is_said)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,16 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::status::Status;
 
 const LOCK: &str = "lock";
 const STATUS: &str = "status.json";
+
+/// Who may read a file may lock it, and no daemon would start.
+const LOCK_MODE: u32 = 0o600;
 
 /// The directory, locked for as long as this lives.
 #[derive(Debug)]
@@ -30,12 +33,12 @@ pub enum LockError {
 }
 
 impl RuntimeDirectory {
-    /// Makes the directory when it is missing, and locks it.
+    /// Makes the directory when it is missing, and locks it. One that is there stays as it is, whosever it is.
     pub fn lock(path: &Path) -> Result<RuntimeDirectory, LockError> {
         let lock = path.join(LOCK);
         let unusable = |error| LockError::Io { path: lock.clone(), error };
         fs::DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(unusable)?;
-        let file = File::options().create(true).read(true).append(true).open(&lock);
+        let file = File::options().create(true).read(true).append(true).mode(LOCK_MODE).open(&lock);
         let mut file = file.map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -45,6 +48,8 @@ impl RuntimeDirectory {
                 return Err(LockError::Held { path: lock, holder });
             }
         }
+        // One of an earlier version; whose file is another user's works as well.
+        let _ = file.set_permissions(fs::Permissions::from_mode(LOCK_MODE));
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(unusable)?;
         Ok(RuntimeDirectory { path: path.to_owned(), _lock: file })
     }

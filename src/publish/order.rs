@@ -8,7 +8,7 @@ use crate::model::{Batch, Datum, Host, Minute, Moment};
 use crate::spool::{Disk, FileId, Spool};
 
 /// How far ahead of its clock CloudWatch takes data (PutMetricData, `Timestamp`).
-const MAX_AHEAD: Duration = Duration::from_secs(2 * 3600);
+pub const MAX_AHEAD: Duration = Duration::from_secs(2 * 3600);
 
 impl Publisher {
     /// The files or the piece of a file to send next, or what to do instead. How many of the files' bytes fit together is

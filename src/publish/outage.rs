@@ -58,7 +58,11 @@ impl Outage {
             }
             Reason::Unknown => None,
         };
-        tracing::warn!(reason = message, remedy, "publishing stopped; keeping data in the spool and trying again");
+        tracing::warn!(
+            reason = message,
+            remedy,
+            "publishing stopped; keeping data in the spool and trying again"
+        );
     }
 
     /// The first success after it.

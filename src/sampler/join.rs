@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::mountinfo::{DeviceNumber, Mount};
-use crate::mountstats::{Parsed, Record, Statistics};
+use crate::mountinfo::{self, DeviceNumber, Mount};
+use crate::mountstats::{Parsed, Problem, Record, Statistics};
 
 /// One NFS superblock of a reading, with every record that shows it.
 #[derive(Debug)]
@@ -41,6 +41,20 @@ pub struct Seen<'a> {
 }
 
 type Key<'a> = (&'a [u8], &'a [u8], &'a [u8]);
+
+/// [`join`] with the texts of mountinfo. Also returns what could not be read of the later one.
+pub fn join_texts<'a>(
+    before: &'a [u8],
+    parsed: &'a Parsed<'a>,
+    after: &'a [u8],
+) -> (Seen<'a>, Vec<Problem<'a>>) {
+    let (mounts_after, problems) = mountinfo::parse(after);
+    let seen = match before == after {
+        true => join(&mounts_after, parsed, &mounts_after),
+        false => join(&mountinfo::parse(before).0, parsed, &mounts_after),
+    };
+    (seen, problems)
+}
 
 /// Joins the k-th record of a mount point, device and type with the k-th line of mountinfo, where a
 /// mountinfo read before and one read after mountstats agree on them, and mountstats holds as many.

@@ -1,5 +1,7 @@
 //! `efsmon status` and `efsmon mounts`.
 
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use super::early_in_a_minute;
@@ -106,4 +108,37 @@ MOUNT POINT      FILE SYSTEM           DEVICE    NOTES
     assert_eq!((&mounts[1]["kind"], &mounts[1]["file_system_id"]), (&json!("efs"), &json!(FS_B)));
     assert_eq!((&mounts[2]["kind"], &mounts[2]["file_system_id"]), (&json!("nfs"), &Value::Null));
     assert_eq!(mounts[2]["findings"][0]["code"], "not_efs");
+}
+
+/// Standard output whose reader has gone before the first word.
+fn with_a_closed_pipe(mut command: Command) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn every_command_whose_reader_has_gone_ends_quietly() {
+    let machine = Machine::new();
+    machine.mount(DEVICE_A, "/mnt/a");
+    let efsmon = Efsmon::on(&machine).set("EFSMON_LOG__LEVEL", "warn");
+    let running = efsmon.start();
+    for arguments in [
+        &["config", "show"][..],
+        &["config", "show", "--json"],
+        &["config", "check"],
+        &["mounts"],
+        &["mounts", "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["run", "--once", "--dry-run"],
+    ] {
+        let command = efsmon.command(arguments);
+        assert_eq!(with_a_closed_pipe(command), (Some(0), String::new()), "{arguments:?}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_efsmon"));
+    command.args(["config", "init", "--path", "-"]);
+    assert_eq!(with_a_closed_pipe(command), (Some(0), String::new()));
+    running.terminate();
 }

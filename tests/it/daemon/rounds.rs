@@ -1,13 +1,15 @@
 //! `run --once` and `run --dry-run`.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::machine::{DEVICE_A, FS_A, Machine};
+use super::machine::{DEVICE_A, FS_A, Fault, Machine};
 use super::process::{Efsmon, HOST, stderr, stdout};
-use super::{minutes, spooled, sum};
+use super::{early_in_a_minute, minutes, spooled, sum};
 use crate::fake::cloudwatch::CloudWatch;
 
 #[test]
@@ -111,4 +113,30 @@ fn a_dry_run_whose_reader_has_gone_ends_quietly() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_dry_run_counts_and_says_what_could_not_be_read() {
+    let machine = bare();
+    early_in_a_minute();
+    machine.set_fault(Some(Fault::NoMountstats));
+    let efsmon = Efsmon::on(&machine);
+    let mut command = efsmon.command(&["run", "--dry-run"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(log.any(|line| line.contains("this sample is void")));
+    // Two more at least, one a second.
+    std::thread::sleep(Duration::from_millis(2500));
+    machine.set_fault(Some(Fault::BadRecord(0)));
+    assert!(log.any(|line| line.contains("reading the mounts again")));
+    assert!(log.any(|line| line.contains("a part of mountstats cannot be read")));
+    machine.set_fault(None);
+    let requests = BufReader::new(child.stdout.take().unwrap()).lines();
+    let requests =
+        requests.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["data"].clone());
+    let mut data = requests.flat_map(|data| data.as_array().unwrap().clone());
+    let lost = data.find(|datum| datum["metric"] == "SamplesLost").unwrap();
+    assert!(lost["values"][0].as_f64().unwrap() >= 3.0, "{lost}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

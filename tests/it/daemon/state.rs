@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
+use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::model::{Batch, Datum, Minute, Unit};
 use efsmon::spool::{Directory, Limits, Spool};
 
@@ -193,4 +194,29 @@ fn on_a_full_disk_it_goes_on_and_when_there_is_room_again_nothing_is_missing() {
     let data = cloudwatch.data();
     assert_eq!(sum(&data, "ReadBytes", &A), 17_696.0);
     assert_eq!(minutes(&data, "Hosts", &[]), minutes(&data, "Clients", &A));
+}
+
+#[test]
+fn the_lock_is_for_its_own_user_only_and_a_directory_that_is_there_stays_as_it_is() {
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o777)).unwrap();
+    // As an earlier version made it.
+    fs::write(run.join("lock"), "17\n").unwrap();
+    fs::set_permissions(run.join("lock"), fs::Permissions::from_mode(0o644)).unwrap();
+    let locked = RuntimeDirectory::lock(&run).unwrap();
+    assert_eq!((mode(&run), mode(&run.join("lock"))), (0o777, 0o600));
+    drop(locked);
+
+    let deep = directory.path().join("a/b");
+    let locked = RuntimeDirectory::lock(&deep).unwrap();
+    assert_eq!(mode(&deep.join("lock")), 0o600);
+    assert_eq!(
+        mode(&directory.path().join("a")),
+        mode(&deep),
+        "who may look into one gets through the other"
+    );
+    drop(locked);
 }

@@ -1,0 +1,158 @@
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::catalog::Profile;
+use crate::model::Moment;
+use crate::monitor::{Settings, State};
+use crate::source::{Namespace, Roots};
+
+#[test]
+fn what_comes_and_goes_is_said_once_in_five_minutes() {
+    let mut latch = Latch::default();
+    let second = Duration::from_secs;
+    assert!(latch.begins(second(1000)));
+    assert!(!latch.begins(second(1010)), "it lasts");
+    assert!(latch.ends());
+    assert!(!latch.ends());
+    for time in (1020..1300).step_by(20) {
+        assert!(!latch.begins(second(time)), "said at 1000");
+        assert!(!latch.ends(), "what was not said does not end");
+    }
+    assert!(latch.begins(second(1300)));
+    assert!(!latch.begins(second(9000)), "it lasts");
+}
+
+/// Seconds since boot; noon of some day was at 1,000.
+struct Seconds(u64);
+
+impl Clock for Seconds {
+    fn now(&self) -> Moment {
+        Moment {
+            wall: Duration::from_secs(1_796_040_000 - 1000 + self.0),
+            monotonic: Duration::from_secs(self.0),
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is said meanwhile.
+fn log_of(act: impl FnOnce()) -> String {
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone());
+    tracing::subscriber::with_default(lines.finish(), act);
+    let text = log.0.lock().unwrap().clone();
+    String::from_utf8(text).unwrap()
+}
+
+struct Machine {
+    directory: tempfile::TempDir,
+    source: Source,
+    monitor: Monitor,
+    reader: Reader,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir_all(path("proc/self")).unwrap();
+        let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
+        let settings = Settings {
+            sample_interval: Duration::from_secs(10),
+            profile: Profile::Minimal,
+            max_series: 50,
+            mounts: Vec::new(),
+        };
+        let monitor = Monitor::new(settings, State::default());
+        let reader = Reader::new(&monitor);
+        Machine { source: Source::new(roots, Namespace::Own), directory, monitor, reader }
+    }
+
+    /// Mounts of `devices` that are as old as the machine, each of which has read `bytes` over the network.
+    fn show(&self, now: u64, devices: &[&str], bytes: u64) {
+        let (mut mountinfo, mut mountstats) = (String::new(), String::new());
+        for (place, device) in devices.iter().enumerate() {
+            mountinfo += &format!("6{place} 22 0:5{place} / /mnt/{place} rw - nfs4 {device} rw\n");
+            mountstats += &format!(
+                "device {device} mounted on /mnt/{place} with fstype nfs4 statvers=1.1\n\topts:\trw,vers=4.1,port=20049\n\tage:\t{now}\n\
+                 \tcaps:\tx\n\tsec:\tx\n\tevents:\t{}\n\tbytes:\t{}\n\tRPC iostats version: 1.1\n\tper-op statistics\n\
+                 \t        READ: 1 1 0 {bytes} 0 0 0 0 0\n\n",
+                "0 ".repeat(27),
+                "0 ".repeat(8),
+            );
+        }
+        let this = self.directory.path().join("proc/self");
+        fs::write(this.join("mountinfo"), mountinfo).unwrap();
+        fs::write(this.join("mountstats"), mountstats).unwrap();
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn read(&mut self, now: u64) -> bool {
+        self.reader.read(&self.source, &Seconds(now), &mut self.monitor).is_ok()
+    }
+}
+
+const A: &str = "fs-01234567.efs.us-east-1.amazonaws.com:/";
+
+#[test]
+fn a_reading_that_fails_every_other_time_is_said_twice_in_five_minutes() {
+    let mut machine = Machine::new();
+    let log = log_of(|| {
+        for now in (1000..1300).step_by(20) {
+            machine.show(now, &[A], 0);
+            assert!(machine.read(now));
+            fs::remove_file(machine.path().join("proc/self/mountstats")).unwrap();
+            assert!(!machine.read(now + 10));
+        }
+    });
+    assert_eq!(log.matches("this sample is void").count(), 1, "{log}");
+    assert_eq!(log.matches("reading the mounts again").count(), 1, "{log}");
+}
+
+#[test]
+fn a_helper_s_state_that_cannot_be_read_is_said_once_however_many_mounts_come() {
+    let mut machine = Machine::new();
+    fs::write(machine.path().join("efs"), "not a directory").unwrap();
+    let log = log_of(|| {
+        for mounts in 1..=9 {
+            let now = 1000 + 400 * mounts as u64;
+            machine.show(now, &vec!["127.0.0.1:/"; mounts], 0);
+            assert!(machine.read(now));
+        }
+    });
+    assert_eq!(log.matches("the EFS mount helper's state cannot be read").count(), 1, "{log}");
+}
+
+#[test]
+fn bytes_of_more_than_a_day_without_a_reading_are_said_once() {
+    let mut machine = Machine::new();
+    let log = log_of(|| {
+        // A day and 10 s.
+        for (now, bytes) in [(1000, 0), (87_410, 5000), (87_420, 6000)] {
+            machine.show(now, &[A], bytes);
+            assert!(machine.read(now));
+        }
+    });
+    let expected = "ERROR efsmon::daemon::reading: nobody read the counters for more than a day: which minutes these \
+                    bytes belong to is not known, so they are not published bytes=5000";
+    assert_eq!(log.lines().collect::<Vec<_>>(), [expected]);
+}

@@ -82,7 +82,7 @@ impl Default for Limits {
 /// Why the spool did not do it. What was there before is still there.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
-    #[error("the spool's disk failed: {0}")]
+    #[error(transparent)]
     Disk(#[from] io::Error),
     #[error(
         "no room for a minute of {needed} bytes, and no older data left to delete ({reason}); make room in the state \

@@ -113,7 +113,10 @@ fn settings(config: &Config) -> Settings {
 fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {
     RuntimeDirectory::lock(&config.runtime_dir).map_err(|error| match error {
         LockError::Io { .. } => {
-            anyhow::Error::new(error).context(unusable("runtime", &config.runtime_dir, "runtime_dir", config))
+            let (path, origin) = (config.runtime_dir.display(), config.origin("runtime_dir"));
+            anyhow::Error::new(error).context(format!(
+                "the runtime directory {path} ({origin}) cannot be used; let this user write there, or set runtime_dir"
+            ))
         }
         LockError::Held { .. } => error.into(),
     })
@@ -121,16 +124,10 @@ fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {
 
 fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directory>> {
     let path = &config.state_dir;
-    let unusable = || unusable("state", path, "state_dir", config);
+    let which = || format!("the state directory {} ({})", path.display(), config.origin("state_dir"));
     let limits = Limits { max_bytes: config.spool.max_mib << 20, max_age: config.spool.max_age };
-    let disk = Directory::open(path).with_context(unusable)?;
-    Spool::open(disk, &source.installation(), limits).with_context(unusable)
-}
-
-/// What cannot be used, where it was named, and what to do.
-fn unusable(which: &str, path: &Path, key: &'static str, config: &Config) -> String {
-    let (origin, path) = (config.origin(key), path.display());
-    format!("the {which} directory {path} ({origin}) cannot be used; let this user write there, or set {key}")
+    let disk = Directory::open(path).with_context(which)?;
+    Spool::open(disk, &source.installation(), limits).with_context(which)
 }
 
 /// Whether a container's name would pass for this host's.

@@ -37,7 +37,13 @@ pub fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             bail!("no status in {}: the daemon does not run, or has another runtime_dir", directory.display())
         }
-        status => status.with_context(|| format!("reading the status in {}", directory.display()))?,
+        status => status.with_context(|| {
+            let directory = directory.display();
+            format!(
+                "the status in {directory} cannot be read: it is another user's, damaged, or of another version; a \
+                 daemon of this version replaces it with every sample"
+            )
+        })?,
     };
     let now = SystemClock.now().wall.as_secs_f64();
     match args.json {

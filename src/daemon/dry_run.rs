@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
+use super::kept::say_what_is_left_out;
 use super::reading::Reader;
 use super::{Settings, until_multiple};
 use crate::batch;
@@ -56,6 +57,7 @@ impl DryRun<'_> {
             if data.iter().any(|datum| datum.dimensions.is_empty()) {
                 own.samples_lost = 0;
             }
+            say_what_is_left_out(&monitor.newly_dropped());
             for batch in batch::split(&self.settings.namespace, data).batches {
                 writeln!(out, "{}", as_json(&batch, self.host))?;
             }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::bail;
-use tracing::info;
+use tracing::{error, info};
 
 use super::host::HostFinder;
 use super::{Daemon, InFlight, answered, send, sleep_until};
@@ -118,6 +118,11 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         self.read();
         let data = self.monitor.close_early(&self.own_figures());
         let kept = self.commit(data);
+        if !kept {
+            error!(
+                "what was read last could not be kept; the next start of this boot counts on from the last that was"
+            );
+        }
         self.publisher.begin_shutdown();
         let stopped = self.drain(sink, &mut in_flight, hurry).await;
         // Waited for even after the end: broken off, it might count twice.

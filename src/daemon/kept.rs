@@ -62,7 +62,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
     /// lost but the detail, and nothing grows. Returns whether it is durable.
     pub(super) fn commit(&mut self, data: Vec<Datum>) -> bool {
-        self.say_what_is_left_out();
+        say_what_is_left_out(&self.monitor.newly_dropped());
         // Without a minute of this host in them, its figures are still to be told.
         let told = data.iter().any(|datum| datum.dimensions.is_empty());
         let split = batch::split(&self.settings.namespace, self.named(data));
@@ -107,20 +107,6 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         is_kept
     }
 
-    fn say_what_is_left_out(&mut self) {
-        let dropped = self.monitor.newly_dropped();
-        if dropped.is_empty() {
-            return;
-        }
-        let name = |dropped: &Dropped| format!("{} ({:?})", dropped.file_system, dropped.scope);
-        let first: Vec<String> = dropped.iter().take(NAMED).map(name).collect();
-        warn!(
-            groups = dropped.len(),
-            first = first.join(", "),
-            "not published: over limits.max_series; raise it or choose a smaller profile"
-        );
-    }
-
     /// The data with this host's id in them, as far as it is known.
     fn named(&self, mut data: Vec<Datum>) -> Vec<Datum> {
         match &self.host {
@@ -135,6 +121,21 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         }
         data
     }
+}
+
+/// Names what is over the limit of series, in one line.
+pub(super) fn say_what_is_left_out(dropped: &[Dropped]) {
+    if dropped.is_empty() {
+        return;
+    }
+    let name =
+        |dropped: &Dropped| format!("{} ({})", dropped.file_system, dropped.scope.dimensions().join(", "));
+    let first: Vec<String> = dropped.iter().take(NAMED).map(name).collect();
+    warn!(
+        groups = dropped.len(),
+        first = first.join("; "),
+        "not published: over limits.max_series; raise it or choose a smaller profile"
+    );
 }
 
 /// What `counters` hold, and whether counting goes on from there. Counters of another boot, or of a later time of

@@ -75,7 +75,8 @@ fn explained(directory: &Path, verb: &str, name: &str, error: io::Error) -> io::
     let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
     let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => format!(
-            "; {} must belong to the user that efsmon runs as, with mode 0700, and its files with mode 0600",
+            "; {} must belong to the user that efsmon runs as, with mode 0700, and its files with mode 0600; or set \
+             state_dir",
             directory.display()
         ),
         io::ErrorKind::ReadOnlyFilesystem => "; the state directory must be writable".to_owned(),

@@ -31,3 +31,4 @@ mod parity;
 mod readme;
 mod stat;
 mod superblocks;
+mod ticks;

@@ -79,13 +79,9 @@ fn a_state_directory_without_permission_is_named_with_its_setting_and_the_remedy
     let state = machine.path().join("state").display().to_string();
     assert_eq!(output.status.code(), Some(1), "{text}");
     let line = text.lines().last().unwrap();
-    for part in [
-        "efsmon: the state directory ",
-        &state,
-        "--state-dir",
-        "let this user write there, or set state_dir",
-        "Permission denied",
-    ] {
+    for part in
+        ["efsmon: the state directory ", &state, "--state-dir", "or set state_dir", "Permission denied"]
+    {
         assert!(line.contains(part), "{part}\n{text}");
     }
     assert_eq!(text.lines().count(), 1, "{text}");

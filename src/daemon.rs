@@ -59,8 +59,10 @@ pub struct Daemon<'a, C, D: Disk> {
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
     goes_on: bool,
-    /// What the last commit of this boot wrote: where to go back to when one fails. Empty before the first.
-    committed: Vec<u8>,
+    /// Whether a commit of this boot holds where counting starts.
+    committed: bool,
+    /// Where counting starts, while none does; empty before the first reading.
+    start: Vec<u8>,
     own: OwnFigures,
     /// What of the spool's losses and the publisher's unknown outcomes `own` has had.
     reported: (u64, u64),
@@ -99,7 +101,6 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             Some((kept, goes_on)) => (kept.state, kept.own, goes_on),
             None => Default::default(),
         };
-        let committed = if goes_on { counters } else { Vec::new() };
         let monitor = Monitor::new(settings.monitor.clone(), state);
         Daemon {
             settings,
@@ -113,7 +114,8 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             host: Host::Pending,
             boot_id,
             goes_on,
-            committed,
+            committed: goes_on,
+            start: Vec::new(),
             own,
             reported: (0, 0),
             samples: Samples::default(),
@@ -183,7 +185,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.read();
         let data = self.monitor.close(&self.own_figures());
         // The very first reading is where counting starts, whatever becomes of this process.
-        let first = self.committed.is_empty() && self.samples.taken > 0;
+        let first = !self.committed && self.start.is_empty() && self.samples.taken > 0;
         if first || !data.is_empty() {
             self.commit(data);
         }

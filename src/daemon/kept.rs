@@ -88,7 +88,8 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                     self.figures_reported(losses);
                 }
                 self.own.samples_lost += split.unfit_values;
-                self.committed = counters;
+                self.committed = true;
+                self.start = Vec::new();
                 if std::mem::take(&mut self.failing.commit) {
                     info!("the state directory takes data again");
                 }
@@ -97,14 +98,28 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 if !std::mem::replace(&mut self.failing.commit, true) {
                     error!(%error, "minutes cannot be kept on disk; their bytes and counts go into the next that can");
                 }
-                match serde_json::from_slice::<Kept>(&self.committed) {
-                    Ok(kept) => self.monitor.go_back(kept.state),
-                    // The very first: there is nothing to go back to, so this is where counting starts.
-                    Err(_) => self.committed = counters,
-                }
+                self.go_back(counters);
             }
         }
         is_kept
+    }
+
+    /// Back to where the last commit left off, which is read from the disk: with many mounts it is too large to keep
+    /// twice. Before the first commit, `counters` may be where counting starts.
+    fn go_back(&mut self, counters: Vec<u8>) {
+        let earlier = match self.committed {
+            true => self.spool.counters().ok().flatten(),
+            false => Some(std::mem::take(&mut self.start)),
+        };
+        let kept = earlier.as_deref().and_then(|earlier| serde_json::from_slice::<Kept>(earlier).ok());
+        match kept {
+            Some(kept) => {
+                self.monitor.go_back(kept.state);
+                self.start = earlier.filter(|_| !self.committed).unwrap_or_default();
+            }
+            None if self.committed => error!("nor can the last counters be read: these minutes are lost"),
+            None => self.start = counters,
+        }
     }
 
     /// The data with this host's id in them, as far as it is known.

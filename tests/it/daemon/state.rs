@@ -12,7 +12,7 @@ use efsmon::spool::{Directory, Limits, Spool};
 use super::machine::{DEVICE_A, FS_A, Machine};
 use super::process::{Efsmon, stderr, stdout};
 use super::publishing::leave_behind;
-use super::{minutes, spooled, sum};
+use super::{early_in_a_minute, minutes, spooled, sum};
 use crate::fake::cloudwatch::CloudWatch;
 
 const A: [(&str, &str); 1] = [("FileSystemId", FS_A)];
@@ -159,6 +159,8 @@ fn what_another_instance_of_the_same_image_left_behind_is_never_sent() {
 /// The state directory is a file system of 128 KiB, in a mount namespace of efsmon's own.
 #[test]
 fn on_a_full_disk_it_goes_on_and_when_there_is_room_again_nothing_is_missing() {
+    // A first sample at the very end of a minute would be all there is of it: a host, and not a client yet.
+    early_in_a_minute();
     let cloudwatch = CloudWatch::start();
     let machine = Machine::new();
     let a = machine.mount(DEVICE_A, "/mnt/a");

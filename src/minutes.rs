@@ -29,7 +29,7 @@ mod series;
 mod span;
 
 pub use series::{Dropped, SeriesLimit};
-use span::{Span, overlap};
+use span::{Span, minute_ended_by, overlap, snap};
 
 /// Readings further apart leave a gap.
 const GAP: Duration = Duration::from_secs(60);
@@ -104,11 +104,9 @@ impl Minutes {
         // A reading that follows another ends a minute; one that does not begins it.
         let mut minute = Minute::of(moment.wall);
         if let Some(elapsed) = elapsed.filter(|elapsed| *elapsed <= GAP) {
-            let span = Span::before(moment.wall, elapsed, grid);
-            minute =
-                Minute::of(Span::before(moment.wall, Duration::ZERO, grid).end - Duration::from_nanos(1));
+            minute = minute_ended_by(snap(moment.wall, grid));
             if !elapsed.is_zero() {
-                self.add_windows(span, elapsed);
+                self.add_windows(Span::before(moment.wall, elapsed, grid), elapsed);
             }
         }
         if !self.is_closed(minute) {
@@ -137,7 +135,7 @@ impl Minutes {
     /// Closes the minutes that end at or before the last reading and returns their data, late pieces first.
     pub fn close(&mut self, grid: Duration, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
         let Some(last) = self.last else { return Vec::new() };
-        let end = Span::before(last.wall, Duration::ZERO, grid).end;
+        let end = snap(last.wall, grid);
         let due: Vec<Minute> = self.open.keys().copied().filter(|minute| minute.end() <= end).collect();
         if due.is_empty() {
             return Vec::new();

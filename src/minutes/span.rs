@@ -35,7 +35,7 @@ impl Span {
     /// Its parts in each minute; an empty span is in the minute that its end belongs to, or ends.
     pub fn by_minute(self) -> Vec<(Minute, Span)> {
         if self.length().is_zero() {
-            return vec![(Minute::of(self.end.saturating_sub(Duration::from_nanos(1))), self)];
+            return vec![(minute_ended_by(self.end), self)];
         }
         let mut parts = Vec::with_capacity(2);
         let mut start = self.start;
@@ -49,12 +49,18 @@ impl Span {
     }
 }
 
+/// The minute that a time is in, or ends.
+pub fn minute_ended_by(time: Duration) -> Minute {
+    Minute::of(time.saturating_sub(Duration::from_nanos(1)))
+}
+
 /// How long both are.
 pub fn overlap(one: Span, other: Span) -> Duration {
     one.end.min(other.end).saturating_sub(one.start.max(other.start))
 }
 
-fn snap(time: Duration, grid: Duration) -> Duration {
+/// The time, or the multiple of `grid` that it is near.
+pub fn snap(time: Duration, grid: Duration) -> Duration {
     let (nanos, grid) = (time.as_nanos(), grid.as_nanos().max(1));
     let nearest = (nanos + grid / 2) / grid * grid;
     match nearest.abs_diff(nanos) <= NEAR.as_nanos() {

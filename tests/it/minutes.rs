@@ -128,3 +128,12 @@ fn a_clock_that_jumped_ahead_does_not_silence_the_host_after_a_restart() {
     let data = after.close(&own);
     assert_eq!((sum(&data, "Hosts"), sum(&data, "Clients")), (1.0, 1.0));
 }
+
+#[test]
+fn a_clock_at_the_beginning_of_its_time_is_no_reason_to_end() {
+    let mut monitor = monitor(State::default());
+    monitor.observe(&reading(0, 1000, 0), Vec::new);
+    monitor.observe(&reading(0, 1001, 100), Vec::new);
+    monitor.observe(&reading(60, 1061, 300), Vec::new);
+    assert_eq!(sum(&monitor.close_early(&OwnFigures::default()), "ReadBytes"), 300.0);
+}

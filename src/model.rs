@@ -170,6 +170,13 @@ impl Datum {
     pub fn needs_host(&self) -> bool {
         self.dimensions.iter().any(|dimension| dimension.value.is_none())
     }
+
+    /// Puts this host's id where it was waited for.
+    pub fn name_host(&mut self, id: &str) {
+        for dimension in self.dimensions.iter_mut().filter(|dimension| dimension.value.is_none()) {
+            dimension.value = Some(id.to_owned());
+        }
+    }
 }
 
 /// What one PutMetricData request carries.

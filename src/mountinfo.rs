@@ -106,6 +106,5 @@ fn mount(line: usize, text: &[u8]) -> Result<Mount<'_>, (Option<&[u8]>, &'static
 }
 
 fn device_number(text: &[u8]) -> Option<DeviceNumber> {
-    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
-    Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    std::str::from_utf8(text).ok()?.parse().ok()
 }

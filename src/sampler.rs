@@ -126,16 +126,6 @@ impl Sampler {
         }
         intervals
     }
-
-    /// How many superblocks are followed.
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
 }
 
 /// Whether a superblock of age `now` can be the one that was of age `before`, `elapsed` ago (CLOCK_MONOTONIC,

@@ -127,12 +127,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         match &self.host {
             Host::Pending => {}
             Host::Unknown => data.retain(|datum| !datum.needs_host()),
-            Host::Known(id) => {
-                let waiting = data.iter_mut().flat_map(|datum| &mut datum.dimensions);
-                waiting.filter(|dimension| dimension.value.is_none()).for_each(|dimension| {
-                    dimension.value = Some(id.clone());
-                });
-            }
+            Host::Known(id) => data.iter_mut().for_each(|datum| datum.name_host(id)),
         }
         data
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Publisher, Request, Source, State, Step};
 use crate::batch::{self, MAX_BYTES, MAX_DATA};
-use crate::model::{Batch, Datum, Host, Minute, Moment};
+use crate::model::{Batch, Host, Minute, Moment};
 use crate::spool::{Disk, FileId, Spool};
 
 /// How far ahead of its clock CloudWatch takes data (PutMetricData, `Timestamp`).
@@ -121,7 +121,7 @@ impl Publisher {
             }
         };
         if let Host::Known(id) = host {
-            fill_in(&mut batch.data, id);
+            batch.data.iter_mut().for_each(|datum| datum.name_host(id));
         }
         Some(Request { batch, source, sent: now.monotonic })
     }
@@ -146,12 +146,5 @@ impl Publisher {
         let slot = self.slot(minute);
         let leads = minute >= self.led;
         leads && (slot <= now.wall || self.shutdown.is_some()) && now.wall < slot + self.interval
-    }
-}
-
-fn fill_in(data: &mut [Datum], host: &str) {
-    let dimensions = data.iter_mut().flat_map(|datum| &mut datum.dimensions);
-    for dimension in dimensions.filter(|dimension| dimension.value.is_none()) {
-        dimension.value = Some(host.to_owned());
     }
 }

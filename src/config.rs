@@ -84,10 +84,13 @@ pub struct Config {
     /// Absolute.
     pub runtime_dir: PathBuf,
     pub source: SourceConfig,
+    pub identity: IdentityConfig,
     pub host: HostConfig,
     pub limits: LimitsConfig,
     pub spool: SpoolConfig,
     pub publish: PublishConfig,
+    pub health: HealthConfig,
+    pub compat: CompatConfig,
     pub log: LogConfig,
     /// At most one for each mount point.
     pub mounts: Vec<MountRule>,
@@ -103,6 +106,13 @@ pub struct SourceConfig {
     pub efs_state: PathBuf,
 }
 
+/// `[identity]`: how a mount's file system is found out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdentityConfig {
+    /// Whether EFS may be asked whose an address is.
+    pub lookup: bool,
+}
+
 /// `[host]`: who this host is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostConfig {
@@ -115,6 +125,10 @@ pub struct HostConfig {
 pub struct LimitsConfig {
     /// Series that this host may publish, 1 to 1000.
     pub max_series: u64,
+    /// Access points with figures of their own, 1 to 500.
+    pub max_access_points: u64,
+    /// Mount points with figures of their own, 1 to 500.
+    pub max_mount_points: u64,
 }
 
 /// `[spool]`: how much is kept while CloudWatch cannot be reached.
@@ -129,8 +143,32 @@ pub struct SpoolConfig {
 /// `[publish]`: where the metrics go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishConfig {
+    /// Whether anything is sent.
+    pub enabled: bool,
     /// `None`: as the AWS SDKs find it (environment, profile, instance metadata).
     pub region: Option<String>,
+    /// A role to publish as.
+    pub role_arn: Option<String>,
+    /// What the role's trust policy asks for.
+    pub external_id: Option<String>,
+    /// Whether access points have series.
+    pub access_points: bool,
+    /// Whether mount points have series.
+    pub mount_points: bool,
+}
+
+/// `[health]`: when something is wrong with a mount.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HealthConfig {
+    /// Whole seconds, 20 s to an hour.
+    pub stall_after: Duration,
+}
+
+/// `[compat]`: what others' tools published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompatConfig {
+    /// Whether the cron script's two metrics are published too.
+    pub cron_script: bool,
 }
 
 /// `[log]`: what the daemon says.
@@ -155,10 +193,20 @@ impl Default for Config {
                 sysfs: "/sys".into(),
                 efs_state: "/var/run/efs".into(),
             },
+            identity: IdentityConfig { lookup: false },
             host: HostConfig { id: None },
-            limits: LimitsConfig { max_series: 50 },
+            limits: LimitsConfig { max_series: 50, max_access_points: 50, max_mount_points: 20 },
             spool: SpoolConfig { max_mib: 64, max_age: Duration::from_secs(336 * 3600) },
-            publish: PublishConfig { region: None },
+            publish: PublishConfig {
+                enabled: true,
+                region: None,
+                role_arn: None,
+                external_id: None,
+                access_points: false,
+                mount_points: false,
+            },
+            health: HealthConfig { stall_after: Duration::from_secs(30) },
+            compat: CompatConfig { cron_script: false },
             log: LogConfig { level: LogLevel::Info, format: LogFormat::Auto },
             mounts: Vec::new(),
             origins: BTreeMap::new(),

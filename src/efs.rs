@@ -21,6 +21,10 @@ pub struct Identity {
     pub access_point: Option<AccessPointId>,
     /// The region that the name, or the mount helper, gives.
     pub region: Option<String>,
+    /// The mount target that the traffic goes to: its DNS name or address, as far as it is known.
+    pub mount_target: Option<String>,
+    /// The mount target's Availability Zone, by name (`us-east-1a`) or id (`use1-az1`), as far as it is known.
+    pub zone: Option<String>,
 }
 
 /// What is known of a mount.
@@ -135,7 +139,13 @@ pub fn from_dns_name(host: &str) -> Option<Identity> {
     if !is_label(region) || !SUFFIXES.contains(&suffix) {
         return None;
     }
-    Some(Identity { file_system: id.parse().ok()?, access_point: None, region: Some(region.to_owned()) })
+    Some(Identity {
+        file_system: id.parse().ok()?,
+        access_point: None,
+        region: Some(region.to_owned()),
+        mount_target: None,
+        zone: None,
+    })
 }
 
 /// Whether a text can stand between two dots of such a name.

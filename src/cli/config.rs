@@ -216,6 +216,7 @@ fn json_value(value: Option<Value>) -> Json {
     match value {
         Some(Value::Text(text) | Value::Other(text)) => text.into(),
         Some(Value::Integer(number)) => number.into(),
+        Some(Value::Boolean(yes)) => yes.into(),
         None => Json::Null,
     }
 }

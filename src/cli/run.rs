@@ -93,6 +93,8 @@ pub(super) fn configured_mounts(config: &Config) -> Vec<ConfiguredMount> {
             file_system: rule.file_system_id.clone(),
             access_point: rule.access_point_id.clone(),
             region: rule.region.clone(),
+            mount_target: None,
+            zone: None,
         },
     };
     config.mounts.iter().map(mount).collect()

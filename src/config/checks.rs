@@ -20,6 +20,13 @@ pub(super) fn integer(value: &Value, allowed: RangeInclusive<u64>) -> Option<u64
     }
 }
 
+pub(super) fn boolean(value: &Value) -> Option<bool> {
+    match value {
+        Value::Boolean(yes) => Some(*yes),
+        _ => None,
+    }
+}
+
 /// `10s`, `1m`, `1h 30m`: whole seconds.
 fn duration(value: &Value) -> Option<Duration> {
     let signed: jiff::SignedDuration = text(value)?.parse().ok()?;
@@ -34,6 +41,31 @@ pub(super) fn sample_interval(value: &Value) -> Option<Duration> {
 /// Whole minutes, as each minute is a datum of its own; at most an hour.
 pub(super) fn publish_interval(value: &Value) -> Option<Duration> {
     duration(value).filter(|d| (60..=3600).contains(&d.as_secs()) && d.as_secs() % 60 == 0)
+}
+
+/// Longer than a sample and than a request usually takes; at most an hour.
+pub(super) fn stall_after(value: &Value) -> Option<Duration> {
+    duration(value).filter(|d| (20..=3600).contains(&d.as_secs()))
+}
+
+/// An IAM role (IAM user guide, "IAM ARNs"): `arn:PARTITION:iam::ACCOUNT:role/PATH/NAME`.
+pub(super) fn role_arn(value: &Value) -> Option<String> {
+    let arn = text(value)?;
+    let mut parts = arn.splitn(6, ':');
+    let mut part = || parts.next();
+    let partition = part() == Some("arn") && part()?.starts_with("aws");
+    let iam = part() == Some("iam") && part() == Some("");
+    let account = part().filter(|id| id.len() == 12 && id.bytes().all(|b| b.is_ascii_digit())).is_some();
+    let role = part().and_then(|role| role.strip_prefix("role/")).is_some_and(|name| !name.is_empty());
+    let printable = arn.len() <= 2048 && arn.bytes().all(|b| matches!(b, b'!'..=b'~'));
+    (partition && iam && account && role && printable).then(|| arn.to_owned())
+}
+
+/// STS API reference, AssumeRole, `ExternalId`.
+pub(super) fn external_id(value: &Value) -> Option<String> {
+    let id = text(value)?;
+    let character = |b: u8| b.is_ascii_alphanumeric() || b"_+=,.@:/-".contains(&b);
+    ((2..=1224).contains(&id.len()) && id.bytes().all(character)).then(|| id.to_owned())
 }
 
 /// PutMetricData, `Namespace`, and the characters that the CloudWatch User Guide names under Namespaces.
@@ -136,10 +168,59 @@ mod tests {
     }
 
     #[test]
+    fn a_role_is_named_by_its_arn() {
+        let allowed = [
+            "arn:aws:iam::123456789012:role/efsmon",
+            "arn:aws-us-gov:iam::123456789012:role/a/b+c=d,e.f@g-h_i",
+        ];
+        let refused = [
+            "",
+            "efsmon",
+            "arn:aws:iam::12345678901:role/efsmon",
+            "arn:aws:iam::123456789012:user/efsmon",
+            "arn:aws:iam::123456789012:role/",
+            "arn:aws:sts::123456789012:role/efsmon",
+            "arn:aws:iam:eu-west-1:123456789012:role/efsmon",
+            "arn:aws:iam::123456789012:role/efs mon",
+        ];
+        check("publish.role_arn", &allowed, &refused);
+        let longest = "x".repeat(1224);
+        check(
+            "publish.external_id",
+            &["x1", "a_+=,.@:/-Z", &longest],
+            &["", "x", "a b", "ä1", &format!("{longest}x")],
+        );
+    }
+
+    #[test]
+    fn a_stall_is_longer_than_a_slow_answer() {
+        check("health.stall_after", &["20s", "1m", "1h"], &["19s", "0s", "61m", "30", "1500ms"]);
+    }
+
+    #[test]
+    fn yes_or_no_is_true_or_false() {
+        for key in [
+            "identity.lookup",
+            "publish.enabled",
+            "publish.access_points",
+            "publish.mount_points",
+            "compat.cron_script",
+        ] {
+            assert!(takes(key, &Value::Boolean(true)) && takes(key, &Value::Boolean(false)), "{key}");
+            check(key, &[], &["yes", "on", "true", ""]);
+            assert!(!takes(key, &Value::Integer(1)), "{key}");
+        }
+    }
+
+    #[test]
     fn numbers_keep_within_their_limits() {
-        for (key, last) in
-            [("limits.max_series", 1000), ("spool.max_mib", 10240), ("spool.max_age_hours", 336)]
-        {
+        for (key, last) in [
+            ("limits.max_series", 1000),
+            ("limits.max_access_points", 500),
+            ("limits.max_mount_points", 500),
+            ("spool.max_mib", 10240),
+            ("spool.max_age_hours", 336),
+        ] {
             for number in [1, last] {
                 assert!(takes(key, &Value::Integer(number)), "{key} refuses {number}");
             }

@@ -197,7 +197,7 @@ fn plain(value: &DeValue<'_>) -> Value {
             Err(_) => Value::Other(number.to_string()),
         },
         DeValue::Float(number) => Value::Other(number.to_string()),
-        DeValue::Boolean(yes) => Value::Other(yes.to_string()),
+        DeValue::Boolean(yes) => Value::Boolean(*yes),
         DeValue::Datetime(time) => Value::Other(time.to_string()),
         DeValue::Array(_) => Value::Other("an array".to_owned()),
         DeValue::Table(_) => Value::Other("a table".to_owned()),

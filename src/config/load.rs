@@ -117,7 +117,7 @@ fn unknown_variable(name: &str) -> String {
     format!("environment variable {} is not a setting and is ignored{advice}", name.escape_debug())
 }
 
-/// Variables and flags are text; a setting that is a number takes the number that the text spells.
+/// Variables and flags are text; a setting that is a number, or true or false, takes what the text spells.
 fn set_text(config: &mut Config, key: &str, text: &OsStr, origin: Origin, problems: &mut Vec<String>) {
     let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
         problems.push(format!("{origin}: {key}: unknown setting"));
@@ -128,10 +128,10 @@ fn set_text(config: &mut Config, key: &str, text: &OsStr, origin: Origin, proble
         problems.push(format!("{origin}: {key}: found {found}; allowed: UTF-8 text"));
         return;
     };
-    let as_number = text.parse().ok().map(Value::Integer);
+    let spelled = text.parse().map(Value::Integer).ok().or(text.parse().map(Value::Boolean).ok());
     let outcome = config.set(setting, &Value::Text(text.to_owned()), origin.clone()).or_else(|reason| {
-        let number = as_number.ok_or(reason.clone())?;
-        config.set(setting, &number, origin.clone()).map_err(|_| reason)
+        let spelled = spelled.ok_or(reason.clone())?;
+        config.set(setting, &spelled, origin.clone()).map_err(|_| reason)
     });
     problems.extend(outcome.err().map(|reason| format!("{origin}: {reason}")));
 }

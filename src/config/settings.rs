@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::checks::{
-    absolute_path, dimension_value, integer, namespace, publish_interval, region, sample_interval, text,
+    absolute_path, boolean, dimension_value, external_id, integer, namespace, publish_interval, region,
+    role_arn, sample_interval, stall_after, text,
 };
 use super::{Config, LogFormat, LogLevel, Value};
 use crate::catalog::Profile;
@@ -67,13 +68,17 @@ fn other_spellings(value: &Value) -> Vec<Value> {
             let number = text.parse().ok();
             let mut spellings: Vec<Value> = number.map(Value::Integer).into_iter().collect();
             spellings.extend(number.map(seconds));
+            spellings.push(Value::Boolean(matches!(
+                text.to_ascii_lowercase().as_str(),
+                "true" | "yes" | "on" | "1"
+            )));
             spellings.push(Value::Text(match text.contains('/') {
                 true => text.trim_end_matches('/').to_owned(),
                 false => text.to_ascii_lowercase(),
             }));
             spellings
         }
-        Value::Other(_) => Vec::new(),
+        Value::Boolean(_) | Value::Other(_) => Vec::new(),
     }
 }
 
@@ -92,6 +97,10 @@ fn word(text: impl Into<String>) -> Option<Value> {
 
 fn number(number: u64) -> Option<Value> {
     i64::try_from(number).ok().map(Value::Integer)
+}
+
+fn yes_or_no(yes: bool) -> Option<Value> {
+    Some(Value::Boolean(yes))
 }
 
 pub(super) fn path(path: &Path) -> Option<Value> {
@@ -173,6 +182,15 @@ pub const SETTINGS: &[Setting<Config>] = &[
         get: |config| path(&config.source.efs_state),
     },
     Setting {
+        key: "identity.lookup",
+        about: "Whether EFS is asked (DescribeFileSystems, DescribeMountTargets) which file system an address is a \
+                mount target of, when something is mounted by address or by a DNS name of one's own. The answers \
+                are kept in state_dir.",
+        allowed: "true or false",
+        put: |config, value| assign(&mut config.identity.lookup, boolean(value)),
+        get: |config| yes_or_no(config.identity.lookup),
+    },
+    Setting {
         key: "host.id",
         about: "This host's name in the dimension InstanceId. Without it the machine is asked: the instance metadata \
                 service (IMDSv2), the board's asset tag, or, off EC2 and outside containers, the host name. In a \
@@ -190,6 +208,21 @@ pub const SETTINGS: &[Setting<Config>] = &[
         get: |config| number(config.limits.max_series),
     },
     Setting {
+        key: "limits.max_access_points",
+        about: "With publish.access_points: the most access points that have figures of their own; the others \
+                are published together, as `other`.",
+        allowed: "a whole number from 1 to 500",
+        put: |config, value| assign(&mut config.limits.max_access_points, integer(value, 1..=500)),
+        get: |config| number(config.limits.max_access_points),
+    },
+    Setting {
+        key: "limits.max_mount_points",
+        about: "With publish.mount_points: the most mount points that have figures; of the others there are none.",
+        allowed: "a whole number from 1 to 500",
+        put: |config, value| assign(&mut config.limits.max_mount_points, integer(value, 1..=500)),
+        get: |config| number(config.limits.max_mount_points),
+    },
+    Setting {
         key: "spool.max_mib",
         about: "The most disk space, in MiB, that unsent metrics may take. Then the oldest go.",
         allowed: "a whole number from 1 to 10240",
@@ -204,12 +237,65 @@ pub const SETTINGS: &[Setting<Config>] = &[
         get: |config| number(config.spool.max_age.as_secs() / 3600),
     },
     Setting {
+        key: "publish.enabled",
+        about: "Whether anything is sent to CloudWatch. With false the daemon only samples: for `efsmon status` and \
+                the commands that read it.",
+        allowed: "true or false",
+        put: |config, value| assign(&mut config.publish.enabled, boolean(value)),
+        get: |config| yes_or_no(config.publish.enabled),
+    },
+    Setting {
         key: "publish.region",
         about: "The Region whose CloudWatch gets the metrics. Without it efsmon asks where the AWS SDKs ask: \
                 AWS_REGION, the shared config file, the instance metadata.",
         allowed: "the name of a Region, such as eu-west-1",
         put: |config, value| assign(&mut config.publish.region, region(value).map(Some)),
         get: |config| word(config.publish.region.as_deref()?),
+    },
+    Setting {
+        key: "publish.role_arn",
+        about: "A role to publish as (AssumeRole), such as one of a central monitoring account.",
+        allowed: "arn:PARTITION:iam::ACCOUNT:role/NAME",
+        put: |config, value| assign(&mut config.publish.role_arn, role_arn(value).map(Some)),
+        get: |config| word(config.publish.role_arn.as_deref()?),
+    },
+    Setting {
+        key: "publish.external_id",
+        about: "The external id that the role's trust policy asks for.",
+        allowed: "2 to 1224 of the characters A-Z a-z 0-9 _ + = , . @ : / -",
+        put: |config, value| assign(&mut config.publish.external_id, external_id(value).map(Some)),
+        get: |config| word(config.publish.external_id.as_deref()?),
+    },
+    Setting {
+        key: "publish.access_points",
+        about: "Whether each access point's figures are published too: series of their own, which all hosts share.",
+        allowed: "true or false",
+        put: |config, value| assign(&mut config.publish.access_points, boolean(value)),
+        get: |config| yes_or_no(config.publish.access_points),
+    },
+    Setting {
+        key: "publish.mount_points",
+        about: "Whether each mount point's figures are published too: series of this host alone. Never those of pods \
+                and of containers.",
+        allowed: "true or false",
+        put: |config, value| assign(&mut config.publish.mount_points, boolean(value)),
+        get: |config| yes_or_no(config.publish.mount_points),
+    },
+    Setting {
+        key: "health.stall_after",
+        about: "How long a mount's requests may go without any answer before it counts as stalled.",
+        allowed: "a whole number of seconds from 20s to 1h",
+        put: |config, value| assign(&mut config.health.stall_after, stall_after(value)),
+        get: |config| seconds(config.health.stall_after),
+    },
+    Setting {
+        key: "compat.cron_script",
+        about: "Whether ec2-efs-read-throughput and ec2-efs-write-throughput are published too, in the namespace \
+                CustomEC2 with the dimension InstanceID: the names of a widespread cron script, so that its \
+                dashboards go on.",
+        allowed: "true or false",
+        put: |config, value| assign(&mut config.compat.cron_script, boolean(value)),
+        get: |config| yes_or_no(config.compat.cron_script),
     },
     Setting {
         key: "log.level",
@@ -295,7 +381,7 @@ mod tests {
             ("host.sample_interval", Some("sample_interval")),
             ("source.name_space", Some("source.namespace")),
             ("publish.namespace", Some("namespace")),
-            ("publish.role_arn", None),
+            ("publish.rolearn", Some("publish.role_arn")),
             ("colour", None),
         ];
         for (unknown, expected) in cases {

@@ -7,6 +7,7 @@ use std::fmt;
 pub enum Value {
     Text(String),
     Integer(i64),
+    Boolean(bool),
     /// Of a kind that no setting takes: its text, or what to call it.
     Other(String),
 }
@@ -38,6 +39,7 @@ impl fmt::Display for Value {
                 write!(f, "\"{}\"", printable(&escaped))
             }
             Value::Integer(number) => write!(f, "{number}"),
+            Value::Boolean(yes) => write!(f, "{yes}"),
             Value::Other(text) => f.write_str(&printable(text)),
         }
     }

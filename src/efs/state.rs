@@ -55,6 +55,8 @@ fn helper_mount(file: &StateFile, regions: &HashMap<&str, String>) -> Option<Hel
             file_system,
             access_point: field("accessPoint").and_then(|id| id.parse().ok()),
             region: field("region").map(str::to_owned).or_else(|| regions.get(name).cloned()),
+            mount_target: None,
+            zone: None,
         },
         port: port.parse().ok()?,
         mount_point: field("mountpoint").map(str::to_owned),

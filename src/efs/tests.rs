@@ -16,7 +16,7 @@ const OPTIONS: &str = "rw,vers=4.1,rsize=1048576,hard,noresvport,proto=tcp,port=
 /// An answer in a line: the file system and what else is known, or the kind.
 fn shown(answer: &Answer) -> String {
     match answer {
-        Answer::Efs(Identity { file_system, access_point, region }) => {
+        Answer::Efs(Identity { file_system, access_point, region, .. }) => {
             let mut shown = file_system.to_string();
             access_point.iter().for_each(|id| shown += &format!(" {id}"));
             region.iter().for_each(|region| shown += &format!(" {region}"));
@@ -322,7 +322,13 @@ fn a_server_of_this_hosts_own_is_not_efs() {
 
 #[test]
 fn the_configuration_overrules_what_a_mount_looks_like() {
-    let identity = Identity { file_system: OTHER.parse().unwrap(), access_point: None, region: None };
+    let identity = Identity {
+        file_system: OTHER.parse().unwrap(),
+        access_point: None,
+        region: None,
+        mount_target: None,
+        zone: None,
+    };
     let configured = [ConfiguredMount { mount_point: "/mnt/my efs".into(), identity }];
     let lookups = Lookups { configured: &configured, helper: &helper_mounts(&state(&[(NAME, Some(TLS))])) };
     let check = |device: &str, mount_point: &str, expected: &str| {
@@ -546,7 +552,13 @@ fn one_mount_that_tells_its_name_tells_it_of_the_superblock() {
 
 #[test]
 fn the_configuration_names_a_superblock_by_any_of_its_mount_points() {
-    let identity = Identity { file_system: OTHER.parse().unwrap(), access_point: None, region: None };
+    let identity = Identity {
+        file_system: OTHER.parse().unwrap(),
+        access_point: None,
+        region: None,
+        mount_target: None,
+        zone: None,
+    };
     let configured = vec![ConfiguredMount { mount_point: "/b".into(), identity }];
     let name = format!("{FS}.efs.us-east-1.amazonaws.com:/");
     let mut followed = Followed { configured, ..Followed::default() };

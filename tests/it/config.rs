@@ -105,10 +105,8 @@ fn an_unknown_section_names_the_one_that_was_meant() {
     refused("[mount]\n", &["e.toml:1: [mount]: unknown section; did you mean [[mounts]]?"]);
     refused(
         "[metrics]\n",
-        &[
-            "e.toml:1: [metrics]: unknown section; allowed: [source], [host], [limits], [spool], [publish], [log], \
-           [[mounts]]",
-        ],
+        &["e.toml:1: [metrics]: unknown section; allowed: [source], [identity], [host], [limits], [spool], \
+           [publish], [health], [compat], [log], [[mounts]]"],
     );
 }
 
@@ -348,11 +346,21 @@ fn the_defaults_are_those_that_are_documented() {
         ("source.procfs", "\"/proc\""),
         ("source.sysfs", "\"/sys\""),
         ("source.efs_state", "\"/var/run/efs\""),
+        ("identity.lookup", "false"),
         ("host.id", ""),
         ("limits.max_series", "50"),
+        ("limits.max_access_points", "50"),
+        ("limits.max_mount_points", "20"),
         ("spool.max_mib", "64"),
         ("spool.max_age_hours", "336"),
+        ("publish.enabled", "true"),
         ("publish.region", ""),
+        ("publish.role_arn", ""),
+        ("publish.external_id", ""),
+        ("publish.access_points", "false"),
+        ("publish.mount_points", "false"),
+        ("health.stall_after", "\"30s\""),
+        ("compat.cron_script", "false"),
         ("log.level", "\"info\""),
         ("log.format", "\"auto\""),
     ];
@@ -443,11 +451,21 @@ fn every_setting_has_its_variable() {
         ("EFSMON_SOURCE__PROCFS", "/c"),
         ("EFSMON_SOURCE__SYSFS", "/d"),
         ("EFSMON_SOURCE__EFS_STATE", "/e"),
+        ("EFSMON_IDENTITY__LOOKUP", "true"),
         ("EFSMON_HOST__ID", "7"),
         ("EFSMON_LIMITS__MAX_SERIES", "7"),
+        ("EFSMON_LIMITS__MAX_ACCESS_POINTS", "10"),
+        ("EFSMON_LIMITS__MAX_MOUNT_POINTS", "11"),
         ("EFSMON_SPOOL__MAX_MIB", "8"),
         ("EFSMON_SPOOL__MAX_AGE_HOURS", "9"),
+        ("EFSMON_PUBLISH__ENABLED", "false"),
         ("EFSMON_PUBLISH__REGION", "eu-west-1"),
+        ("EFSMON_PUBLISH__ROLE_ARN", "arn:aws:iam::123456789012:role/efsmon"),
+        ("EFSMON_PUBLISH__EXTERNAL_ID", "12"),
+        ("EFSMON_PUBLISH__ACCESS_POINTS", "true"),
+        ("EFSMON_PUBLISH__MOUNT_POINTS", "true"),
+        ("EFSMON_HEALTH__STALL_AFTER", "1m"),
+        ("EFSMON_COMPAT__CRON_SCRIPT", "true"),
         ("EFSMON_LOG__LEVEL", "warn"),
         ("EFSMON_LOG__FORMAT", "json"),
     ];
@@ -460,6 +478,12 @@ fn every_setting_has_its_variable() {
     assert_eq!(config.publish_interval, Duration::from_secs(300));
     assert_eq!(config.host.id.as_deref(), Some("7"));
     assert_eq!(config.limits.max_series, 7);
+    assert!(config.identity.lookup && !config.publish.enabled && config.compat.cron_script);
+    assert!(config.publish.access_points && config.publish.mount_points);
+    assert_eq!((config.limits.max_access_points, config.limits.max_mount_points), (10, 11));
+    assert_eq!(config.publish.role_arn.as_deref(), Some("arn:aws:iam::123456789012:role/efsmon"));
+    assert_eq!(config.publish.external_id.as_deref(), Some("12"));
+    assert_eq!(config.health.stall_after, Duration::from_secs(60));
     assert_eq!(config.spool.max_age, Duration::from_secs(9 * 3600));
 }
 
@@ -526,18 +550,34 @@ procfs = "/proc"                         # default
 sysfs = "/sys"                           # default
 efs_state = "/var/run/efs"               # default
 
+[identity]
+lookup = false                           # default
+
 [host]
 # id is not set                          # default
 
 [limits]
 max_series = 50                          # default
+max_access_points = 50                   # default
+max_mount_points = 20                    # default
 
 [spool]
 max_mib = 128                            # environment variable EFSMON_SPOOL__MAX_MIB
 max_age_hours = 336                      # default
 
 [publish]
+enabled = true                           # default
 # region is not set                      # default
+# role_arn is not set                    # default
+# external_id is not set                 # default
+access_points = false                    # default
+mount_points = false                     # default
+
+[health]
+stall_after = "30s"                      # default
+
+[compat]
+cron_script = false                      # default
 
 [log]
 level = "info"                           # default

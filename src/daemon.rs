@@ -290,7 +290,7 @@ async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
 
 /// From a sample at `wall` to the next multiple of `interval`. One that is almost reached is that sample's own: a
 /// timer may be a little early by the clock.
-fn until_multiple(wall: Duration, interval: Duration) -> Duration {
+pub fn until_multiple(wall: Duration, interval: Duration) -> Duration {
     let (wall, interval) = (wall.as_nanos(), interval.as_nanos().max(1));
     let left = interval - wall % interval;
     let left = if left < interval / 10 { left + interval } else { left };

@@ -17,6 +17,7 @@ pub mod clock;
 pub mod mountstats;
 pub mod mountinfo;
 pub mod source;
+pub mod recording;
 pub mod traffic;
 pub mod sampler;
 pub mod efs;

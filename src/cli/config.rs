@@ -56,7 +56,7 @@ pub struct ConfigFlags {
     /// Where counters and unsent metrics are kept
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<OsString>,
-    /// The root of procfs
+    /// The root of procfs, or a recording (see efsmon record)
     #[arg(long, value_name = "DIR")]
     pub procfs: Option<OsString>,
     /// The root of sysfs
@@ -82,7 +82,7 @@ impl ConfigFlags {
         ];
         let given = flags
             .into_iter()
-            .filter_map(|(name, key, value)| Some(Flag { name, key, value: value.clone()? }));
+            .filter_map(|(name, key, value)| Some(Flag { name, key, value: absolute(value.as_ref()?) }));
         config::load(&Inputs {
             file: self.config.clone().unwrap_or_else(|| DEFAULT_FILE.into()),
             file_may_be_missing: self.config.is_none(),
@@ -90,6 +90,11 @@ impl ConfigFlags {
             flags: given.collect(),
         })
     }
+}
+
+/// A path as it was typed, from where it was typed; nothing on the way there is looked at.
+fn absolute(typed: &OsString) -> OsString {
+    std::path::absolute(typed).map_or_else(|_| typed.clone(), PathBuf::into_os_string)
 }
 
 /// Runs `efsmon config ..`; warnings go to stderr.

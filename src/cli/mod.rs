@@ -2,6 +2,8 @@
 
 pub mod config;
 pub mod mounts;
+pub mod record;
+mod replay;
 pub mod run;
 pub mod stat;
 pub mod status;
@@ -32,6 +34,7 @@ enum Command {
     Stat(stat::StatArgs),
     Mounts(mounts::MountsArgs),
     Status(status::StatusArgs),
+    Record(record::RecordArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),
 }
@@ -54,6 +57,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Stat(args) => stat::run(&args, &mut out),
         Command::Mounts(args) => mounts::run(&args, &mut out),
         Command::Status(args) => status::run(&args, &mut out),
+        Command::Record(args) => record::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
     };
     match done {

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use anyhow::Context;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::config::ConfigFlags;
-use crate::clock::SystemClock;
 use crate::efs::{Answer, Lookups, MountName, helper_mounts, identify};
 use crate::mountinfo::DeviceNumber;
 use crate::mountstats::{self, Parsed, Record, unescape};
@@ -42,9 +40,8 @@ struct Row<'a> {
 /// The mounts cannot be read.
 pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&args.flags)?.config;
-    let source = super::run::source(&config);
-    let reading = source.read(&SystemClock).context("the mounts cannot be read")?;
-    let (helper, unreadable) = match source.efs_state() {
+    let (reading, efs_state) = super::replay::look(&config, &args.flags)?;
+    let (helper, unreadable) = match efs_state {
         Ok(files) => (helper_mounts(&files), None),
         Err(error) => (Vec::new(), Some(error)),
     };

@@ -31,7 +31,8 @@ pub struct RunArgs {
     /// only when all was kept and nothing is left to be sent
     #[arg(long)]
     once: bool,
-    /// Write the requests as JSON lines to standard output; keep nothing, send nothing
+    /// Write the requests as JSON lines to standard output; keep nothing, send nothing. With a recording as --procfs:
+    /// all that it leads to, at once
     #[arg(long)]
     dry_run: bool,
 }
@@ -49,9 +50,19 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let settings = settings(&config);
     let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
     if args.dry_run {
-        let (host, once) = (&finder.without_network(), args.once);
-        return DryRun { settings: &settings, source: &source, host, once }.run(&SystemClock, out);
+        let dry_run = |host| DryRun { settings: &settings, host, once: args.once };
+        return match super::replay::recording(&config, &args.flags)? {
+            None => dry_run(&finder.without_network()).run(&source, &SystemClock, out),
+            Some(recording) => {
+                let finder = HostFinder::new(config.host.id.clone(), &recording.machine(), false);
+                dry_run(&finder.without_network()).replay(&recording, out)
+            }
+        };
     }
+    super::replay::refuse(
+        &config.source.procfs,
+        "what it holds is over, and is not published; add --dry-run",
+    )?;
     let runtime_dir = lock_runtime(&config)?;
     let opened = open_spool(&config, &source)?;
     let publisher = Publisher::new(&source.installation(), config.publish_interval, fastrand::Rng::new());
@@ -133,7 +144,7 @@ fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directo
 }
 
 /// Whether a container's name would pass for this host's.
-fn in_container() -> bool {
+pub(super) fn in_container() -> bool {
     let names = ["KUBERNETES_SERVICE_HOST", "ECS_CONTAINER_METADATA_URI_V4", "container"];
     let files = ["/.dockerenv", "/run/.containerenv"];
     names.iter().any(|name| std::env::var_os(name).is_some())
@@ -141,20 +152,20 @@ fn in_container() -> bool {
 }
 
 /// SIGTERM and SIGINT, one after the other.
-struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Signals> {
+    pub(super) fn new() -> std::io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

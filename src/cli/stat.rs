@@ -21,6 +21,10 @@ use crate::nfsiostat::{View, csv, json, peer, selection, table};
 use crate::sampler::join::{Seen, join_texts};
 use crate::source::{Namespace, Roots, Source, read_text};
 
+mod recorded;
+
+const EFS_STATE: &str = "/var/run/efs";
+
 /// `efsmon stat ..`
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "efsmon stat [OPTIONS] [INTERVAL [COUNT]] [MOUNT]...\n       \
@@ -59,12 +63,13 @@ pub struct StatArgs {
     #[arg(long)]
     csv: bool,
 
-    /// The root of procfs
+    /// The root of procfs, or a recording (see efsmon record): as the mounts were at its last tick; with INTERVAL
+    /// from its first tick on, in its own time, up to the last
     #[arg(long, value_name = "DIR", default_value = "/proc")]
     procfs: PathBuf,
-    /// Where amazon-efs-utils keeps the state of its mounts
-    #[arg(long, value_name = "DIR", default_value = "/var/run/efs")]
-    efs_state: PathBuf,
+    /// Where amazon-efs-utils keeps the state of its mounts [default: /var/run/efs]
+    #[arg(long, value_name = "DIR")]
+    efs_state: Option<PathBuf>,
 
     /// Read this copy of /proc/self/mountstats instead
     #[arg(long, value_name = "NEW")]
@@ -122,9 +127,9 @@ pub fn run(args: &StatArgs, out: &mut impl Write) -> anyhow::Result<()> {
         (Some(_), [number, ..]) => {
             bail!(UsageError(format!("INTERVAL ({number}) is for live reports; --file is read once")))
         }
-        (None, []) => live(&mut printer, Duration::ZERO, Some(1)),
-        (None, [interval]) => live(&mut printer, Duration::from_secs(*interval), None),
-        (None, [interval, count]) => live(&mut printer, Duration::from_secs(*interval), Some(*count)),
+        (None, []) => online(&mut printer, None, Some(1)),
+        (None, [interval]) => online(&mut printer, Some(*interval), None),
+        (None, [interval, count]) => online(&mut printer, Some(*interval), Some(*count)),
         (None, [_, _, third, ..]) => {
             bail!(UsageError(format!("{third} is one number too many: INTERVAL and COUNT are all there are")))
         }
@@ -156,10 +161,24 @@ fn offline(printer: &mut Printer<'_, impl Write>, new: &Path) -> anyhow::Result<
     })
 }
 
+fn online(
+    printer: &mut Printer<'_, impl Write>,
+    interval: Option<u64>,
+    count: Option<u64>,
+) -> anyhow::Result<()> {
+    let interval = interval.map(Duration::from_secs);
+    let StatArgs { procfs, efs_state, .. } = printer.args;
+    match super::replay::open(procfs, efs_state.as_deref())? {
+        Some(recording) => recorded::report(printer, &recording, interval, count),
+        None => live(printer, interval.unwrap_or_default(), count),
+    }
+}
+
 fn live(printer: &mut Printer<'_, impl Write>, interval: Duration, count: Option<u64>) -> anyhow::Result<()> {
     let StatArgs { procfs, efs_state, .. } = printer.args;
     let own = procfs.join("self");
-    let roots = Roots { procfs: procfs.clone(), sysfs: PathBuf::new(), efs_state: efs_state.clone() };
+    let efs_state = efs_state.clone().unwrap_or_else(|| EFS_STATE.into());
+    let roots = Roots { procfs: procfs.clone(), sysfs: PathBuf::new(), efs_state };
     let source = Source::new(roots, Namespace::Own);
     let mut before: Option<(Vec<u8>, Moment)> = None;
     let mut due = SystemClock.now().monotonic;

@@ -3,22 +3,23 @@
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
+use tracing::{info, warn};
 
 use super::kept::say_what_is_left_out;
 use super::reading::Reader;
-use super::{Settings, until_multiple};
+use super::{Settings, missed, until_multiple};
 use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
-use crate::model::{Batch, Datum, Host};
+use crate::model::{Batch, Datum, Host, Moment};
 use crate::monitor::{Monitor, State};
+use crate::recording::{Damage, Recording, Tick};
 use crate::source::Source;
 
-/// What to sample, and how to write it.
+/// How to sample, and how to write it.
 #[derive(Debug)]
 pub struct DryRun<'a> {
     pub settings: &'a Settings,
-    pub source: &'a Source,
     /// What stands for this host's id.
     pub host: &'a Host,
     /// End after a second sample.
@@ -31,37 +32,27 @@ impl DryRun<'_> {
     /// # Errors
     ///
     /// The mounts cannot be read, when there is no further sample to wait for; the lines cannot be written.
-    pub fn run(&self, clock: &impl Clock, out: &mut impl Write) -> anyhow::Result<()> {
+    pub fn run(&self, source: &Source, clock: &impl Clock, out: &mut impl Write) -> anyhow::Result<()> {
         let settings = &self.settings.monitor;
         let mut monitor = Monitor::new(settings.clone(), State::default());
         let mut reader = Reader::new(&monitor);
         let mut own = OwnFigures::default();
         let interval = settings.sample_interval.as_secs();
         match self.once {
-            true => tracing::info!("taking two samples, {interval} s apart; then come the requests"),
+            true => info!("taking two samples, {interval} s apart; then come the requests"),
             false => {
-                tracing::info!(
-                    "taking a sample every {interval} s; a minute's requests come when it has ended"
-                )
+                info!("taking a sample every {interval} s; a minute's requests come when it has ended")
             }
         }
         let mut first = true;
         loop {
-            let sighting = reader.read(self.source, clock, &mut monitor);
+            let sighting = reader.read(source, clock, &mut monitor);
             match &sighting {
                 Ok(sighting) => own.unidentified_mounts = sighting.unidentified,
                 Err(_) => own.samples_lost += 1,
             }
             let last = self.once && !std::mem::take(&mut first);
-            let data = if last { monitor.close_early(&own) } else { monitor.close(&own) };
-            if data.iter().any(|datum| datum.dimensions.is_empty()) {
-                own.samples_lost = 0;
-            }
-            say_what_is_left_out(&monitor.newly_dropped());
-            for batch in batch::split(&self.settings.namespace, data).batches {
-                writeln!(out, "{}", as_json(&batch, self.host))?;
-            }
-            out.flush()?;
+            self.close(&mut monitor, &mut own, last, out)?;
             match sighting {
                 Err(error) if self.once => return Err(error.into()),
                 Ok(_) if last => return Ok(()),
@@ -74,6 +65,67 @@ impl DryRun<'_> {
             std::thread::sleep(pause);
         }
     }
+
+    /// Writes a line for each request that the daemon would have made of what a recording holds, had it been started
+    /// with the first tick and ended with the last. The recording's interval is the sample interval.
+    ///
+    /// # Errors
+    ///
+    /// The lines cannot be written. Damaged ticks are told, and lost.
+    pub fn replay(&self, recording: &Recording, out: &mut impl Write) -> anyhow::Result<()> {
+        let mut settings = self.settings.monitor.clone();
+        settings.sample_interval = recording.header().interval();
+        let mut monitor = Monitor::new(settings.clone(), State::default());
+        let mut reader = Reader::new(&monitor);
+        let mut own = OwnFigures::default();
+        info!(ticks = recording.len(), "replaying a recording");
+        let limit = if self.once { 2 } else { usize::MAX };
+        let mut ticks = recording.ticks().filter_map(readable).take(limit).peekable();
+        let mut earlier: Option<(Option<String>, Moment)> = None;
+        while let Some(Tick { moment, boot_id, reading, efs_state, .. }) = ticks.next() {
+            match &earlier {
+                Some((boot, then)) if *boot == boot_id => {
+                    own.samples_lost += missed(moment.monotonic.saturating_sub(then.monotonic), &settings);
+                }
+                Some(_) => {
+                    let state = monitor.state().clone().of_another_boot();
+                    monitor = Monitor::new(settings.clone(), state);
+                }
+                None => {}
+            }
+            earlier = Some((boot_id, moment));
+            match reader.take(moment, reading, || efs_state.clone(), &mut monitor) {
+                Ok(sighting) => own.unidentified_mounts = sighting.unidentified,
+                Err(_) => own.samples_lost += 1,
+            }
+            self.close(&mut monitor, &mut own, ticks.peek().is_none(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the minutes that have ended, and at the very end the one that has not.
+    fn close(
+        &self,
+        monitor: &mut Monitor,
+        own: &mut OwnFigures,
+        is_end: bool,
+        out: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let data = if is_end { monitor.close_early(own) } else { monitor.close(own) };
+        if data.iter().any(|datum| datum.dimensions.is_empty()) {
+            own.samples_lost = 0;
+        }
+        say_what_is_left_out(&monitor.newly_dropped());
+        for batch in batch::split(&self.settings.namespace, data).batches {
+            writeln!(out, "{}", as_json(&batch, self.host))?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// The tick, when there is one; what is damaged is told.
+fn readable(tick: Result<Tick, Damage>) -> Option<Tick> {
+    tick.inspect_err(|damage| warn!(%damage, "the recording is damaged; the next tick covers its time")).ok()
 }
 
 fn as_json(batch: &Batch, host: &Host) -> Value {

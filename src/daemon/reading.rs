@@ -1,13 +1,15 @@
 //! Taking a reading, and saying what is wrong with it: once while it lasts, and seldom when it comes and goes.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use tracing::{error, info, warn};
 
 use crate::clock::Clock;
 use crate::efs::helper_mounts;
+use crate::model::Moment;
 use crate::monitor::{Monitor, Sighting};
-use crate::source::{ReadError, Reading, Source};
+use crate::source::{ReadError, Reading, Source, StateFile};
 
 /// Takes readings into a [`Monitor`].
 #[derive(Debug, Default)]
@@ -37,15 +39,32 @@ impl Reader {
         clock: &impl Clock,
         monitor: &mut Monitor,
     ) -> Result<Sighting, ReadError> {
-        match source.read(clock) {
+        let reading = source.read(clock);
+        let moment = reading.as_ref().map_or_else(|_| clock.now(), |reading| reading.moment);
+        self.take(moment, reading, || source.efs_state(), monitor)
+    }
+
+    /// As [`Reader::read`], of what was read already.
+    ///
+    /// # Errors
+    ///
+    /// That of the reading.
+    pub(super) fn take<E: Display, F: Display>(
+        &mut self,
+        moment: Moment,
+        reading: Result<Reading, E>,
+        helper_state: impl FnMut() -> Result<Vec<StateFile>, F>,
+        monitor: &mut Monitor,
+    ) -> Result<Sighting, E> {
+        match reading {
             Ok(reading) => {
                 if self.void.ends() {
                     info!("reading the mounts again");
                 }
-                Ok(self.take_in(&reading, source, monitor))
+                Ok(self.take_in(&reading, helper_state, monitor))
             }
             Err(error) => {
-                if self.void.begins(clock.now().monotonic) {
+                if self.void.begins(moment.monotonic) {
                     warn!(%error, "this sample is void; the next complete one covers its time");
                 }
                 Err(error)
@@ -53,9 +72,14 @@ impl Reader {
         }
     }
 
-    fn take_in(&mut self, reading: &Reading, source: &Source, monitor: &mut Monitor) -> Sighting {
+    fn take_in<F: Display>(
+        &mut self,
+        reading: &Reading,
+        mut helper_state: impl FnMut() -> Result<Vec<StateFile>, F>,
+        monitor: &mut Monitor,
+    ) -> Sighting {
         let now = reading.moment.monotonic;
-        let sighting = monitor.observe(reading, || match source.efs_state() {
+        let sighting = monitor.observe(reading, || match helper_state() {
             Ok(files) => {
                 self.helper_state.ends();
                 helper_mounts(&files)

@@ -287,10 +287,22 @@ fn a_variable_with_a_bad_value_is_named() {
 #[test]
 fn a_flag_with_a_bad_value_is_named() {
     let directory = directory(&[("e.toml", "")]);
-    let output = efsmon_config(directory.path(), &[], &["check", "--config", "e.toml", "--procfs", "proc"]);
-    let expected = "efsmon: bad configuration\n  flag --procfs: source.procfs: found \"proc\"; allowed: an absolute path\n";
+    let output = efsmon_config(directory.path(), &[], &["check", "--config", "e.toml", "--procfs", ""]);
+    let expected =
+        "efsmon: bad configuration\n  flag --procfs: source.procfs: found \"\"; allowed: an absolute path\n";
     assert_eq!(text(&output.stderr), expected);
     assert_eq!(output.status.code(), Some(78));
+}
+
+#[test]
+fn a_path_in_a_flag_may_start_from_where_it_was_typed() {
+    let directory = directory(&[("e.toml", "")]);
+    let flags = ["show", "--json", "--config", "e.toml", "--procfs", "kept"];
+    let output = efsmon_config(directory.path(), &[], &flags);
+    let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let settings = shown["settings"].as_array().unwrap();
+    let procfs = settings.iter().find(|setting| setting["key"] == "source.procfs").unwrap();
+    assert_eq!(procfs["value"], directory.path().join("kept").to_str().unwrap());
 }
 
 #[test]

@@ -32,7 +32,7 @@ const FENCES: &[Fence] = &[
 ];
 
 const ASYNC: &[&str] = &["publish", "aws", "live", "daemon", "cli", "main"];
-const FILES: &[&str] = &["source", "spool", "aws", "config", "daemon", "cli", "main"];
+const FILES: &[&str] = &["source", "recording", "spool", "aws", "config", "daemon", "cli", "main"];
 const EDGE: &[&str] = &["aws", "config", "daemon", "cli", "main"];
 const CLOCK: &[&str] = &["clock"];
 

@@ -68,7 +68,12 @@ impl Recording {
             None => return Err(OpenError::Header { path, reason: "it names no `format`".to_owned() }),
         }
         let header: Header = serde_json::from_value(header)
-            .map_err(|error| OpenError::Header { path, reason: error.to_string() })?;
+            .map_err(|error| OpenError::Header { path: path.clone(), reason: error.to_string() })?;
+        let seconds = header.interval_seconds;
+        if !(1..=20).contains(&seconds) || 60 % seconds != 0 {
+            let reason = format!("`interval_seconds` is {seconds}, and no sample interval");
+            return Err(OpenError::Header { path, reason });
+        }
         let failed = |error| OpenError::Io { path: directory.to_owned(), error };
         let mut numbers = Vec::new();
         for entry in fs::read_dir(directory).map_err(failed)? {

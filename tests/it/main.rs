@@ -29,6 +29,7 @@ mod mountstats;
 mod oracle;
 mod parity;
 mod readme;
+mod record;
 mod stat;
 mod superblocks;
 mod ticks;

@@ -90,6 +90,10 @@ impl Names {
         if is_uuid(text) {
             return self.uuid(text);
         }
+        // Pods that the node itself makes have a hash of such digits.
+        if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return format!("{:032x}", self.number(Kind::Uuid, part));
+        }
         // Volumes that Kubernetes provisions.
         if let Some(id) = text.strip_prefix("pvc-").filter(|id| is_uuid(id)) {
             return format!("pvc-{}", self.uuid(id));
@@ -140,9 +144,10 @@ impl Names {
         }
         let key = address.to_string();
         Some(match address {
+            // The block for tests of networks (RFC 2544), which no host has.
             IpAddr::V4(_) => {
-                let [_, a, b, c] = (self.number(Kind::V4, key.as_bytes()) as u32).to_be_bytes();
-                format!("10.{a}.{b}.{c}")
+                let number = self.number(Kind::V4, key.as_bytes()) as u32;
+                Ipv4Addr::from_bits(0xc612_0000 | number).to_string()
             }
             // The block that documentation uses (RFC 3849).
             IpAddr::V6(_) => {

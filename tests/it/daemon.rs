@@ -3,8 +3,8 @@
 mod endings;
 mod footprint;
 mod identity;
-mod machine;
-mod process;
+pub mod machine;
+pub mod process;
 mod promises;
 mod publishing;
 mod readings;

@@ -14,6 +14,9 @@ use crate::recording::{Damage, Recording, Tick};
 use crate::sampler::join::join_texts;
 use crate::source::{Reading, StateFile};
 
+/// A tick may be as late as this, and the next be on time.
+const LATE: Duration = Duration::from_secs(1);
+
 /// The last tick without an interval; else the first, and from there as far apart as asked for. The last report is of
 /// the last tick, even when that comes sooner.
 pub(super) fn report(
@@ -26,8 +29,7 @@ pub(super) fn report(
         let (reading, efs_state) = recording.last().ok_or_else(nothing_to_see)?;
         return print(printer, &reading, efs_state, None, None);
     };
-    // A tick may be late, and the next be on time.
-    let enough = interval.saturating_sub(recording.header().interval() / 2);
+    let enough = interval.saturating_sub(LATE.min(recording.header().interval() / 2));
     let mut ticks = recording.ticks().filter_map(shown).peekable();
     let mut before: Option<Reading> = None;
     let mut reports = 0;

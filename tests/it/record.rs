@@ -77,8 +77,12 @@ fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
 
 /// `efsmon ARGUMENTS` in a directory, without any environment but what keeps it from AWS.
 fn efsmon(directory: &Path, arguments: &[&str]) -> Output {
+    efsmon_with(directory, &[], arguments)
+}
+
+fn efsmon_with(directory: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_efsmon"));
-    command.args(arguments).current_dir(directory).env_clear();
+    command.args(arguments).current_dir(directory).env_clear().envs(environment.iter().copied());
     command.env("AWS_EC2_METADATA_DISABLED", "true").env("PATH", "/usr/bin:/bin").output().unwrap()
 }
 

@@ -1,30 +1,63 @@
 //! Which file system a mount is, or why it is not one of EFS. Pure, given what was looked up.
 //!
-//! In this order: a DNS name in the device; amazon-efs-utils' state files for mounts of `127.0.0.1`, which
-//! since version 2.0 is every mount that it makes; the configuration's `[[mounts]]`, which overrules both.
+//! In this order: the configuration's `[[mounts]]`, which overrules the rest; a DNS name in the device;
+//! amazon-efs-utils' state files for mounts of `127.0.0.1`, which since version 2.0 is every mount that it makes; and,
+//! when EFS may be asked, whose the server's address is.
 
+// core's: addresses, and nothing that could open a connection.
+use core::net::IpAddr;
 use std::borrow::Cow;
+use std::time::Duration;
 
-use crate::model::{AccessPointId, FileSystemId};
-use crate::mountstats::unescape;
+use crate::model::{AccessPointId, FileSystemId, Moment};
+use crate::mountstats::{Record, unescape};
+use crate::sampler::join::{Seen, Superblock};
 
+mod address;
 mod attribution;
+mod dns;
+mod place;
 mod state;
+mod targets;
 
-pub use attribution::Attribution;
+use address::{by_address, locate, parsed};
+pub use attribution::{Attribution, Wanted};
+pub use dns::from_dns_name;
+pub use place::Place;
 pub use state::{HelperMount, helper_mounts};
+pub use targets::{Target, Targets, Whose};
 
 /// What a mount of EFS is a mount of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub file_system: FileSystemId,
     pub access_point: Option<AccessPointId>,
-    /// The region that the name, or the mount helper, gives.
+    /// The region that the name, the mount helper or EFS gives.
     pub region: Option<String>,
     /// The mount target that the traffic goes to: its DNS name or address, as far as it is known.
     pub mount_target: Option<String>,
     /// The mount target's Availability Zone, by name (`us-east-1a`) or id (`use1-az1`), as far as it is known.
     pub zone: Option<String>,
+}
+
+impl Identity {
+    /// Whether the file system is named as one of another account: by a zone's id in its DNS name, which is what
+    /// amazon-efs-utils' option `crossaccount` does.
+    pub fn is_cross_account(&self) -> bool {
+        let named = self.mount_target.as_deref().and_then(|name| name.split_once(".fs-"));
+        named.is_some_and(|(zone, _)| dns::is_zone_id(zone))
+    }
+
+    /// Takes what is not known yet from what another text says of the same mount.
+    fn learn(&mut self, other: Identity) {
+        if self.file_system != other.file_system {
+            return;
+        }
+        self.access_point = self.access_point.take().or(other.access_point);
+        self.region = self.region.take().or(other.region);
+        self.mount_target = self.mount_target.take().or(other.mount_target);
+        self.zone = self.zone.take().or(other.zone);
+    }
 }
 
 /// What is known of a mount.
@@ -48,12 +81,30 @@ pub struct ConfiguredMount {
 }
 
 /// One mount, as the kernel shows it (octal escapes kept).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct MountName<'a> {
     pub device: &'a [u8],
     pub mount_point: &'a [u8],
     /// The options of the `opts:` line.
     pub options: &'a [u8],
+    /// The server's address: `addr=` in mountinfo, also where the device has a name.
+    pub address: Option<IpAddr>,
+    /// When it was mounted, since 1970.
+    pub made: Duration,
+}
+
+impl<'a> MountName<'a> {
+    /// A record of a superblock in a reading that was taken at `moment`.
+    pub fn of(superblock: &Superblock<'a>, record: &Record<'a>, moment: Moment) -> MountName<'a> {
+        let statistics = superblock.statistics;
+        MountName {
+            device: record.device.unwrap_or_default(),
+            mount_point: record.mount_point,
+            options: statistics.options,
+            address: option(superblock.super_options, "addr").and_then(parsed),
+            made: moment.wall.saturating_sub(Duration::from_secs(statistics.age_seconds)),
+        }
+    }
 }
 
 /// What can be looked up: handed in, so that nothing here reads anything.
@@ -61,103 +112,122 @@ pub struct MountName<'a> {
 pub struct Lookups<'a> {
     pub configured: &'a [ConfiguredMount],
     pub helper: &'a [HelperMount],
+    /// Ports that several superblocks of this host's own server have (see [`shared_ports`]): alone, such a port does
+    /// not tell which state is whose.
+    pub shared_ports: &'a [u16],
+    /// What EFS said of addresses; `None` where it may not be asked (`identity.lookup`).
+    pub targets: Option<&'a Targets>,
 }
 
 /// The port of an NFS server that names no other.
 const NFS_PORT: u16 = 2049;
 
-/// Domains that EFS mount targets' names end with, one for each partition of AWS (botocore,
-/// `endpoints.json`, `dnsSuffix`).
-const SUFFIXES: [&str; 7] = [
-    "amazonaws.com",
-    "amazonaws.com.cn",
-    "amazonaws.eu",
-    "c2s.ic.gov",
-    "sc2s.sgov.gov",
-    "cloud.adc-e.uk",
-    "csp.hci.ic.gov",
-];
-
 /// Says what a mount is.
 pub fn identify(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
     if let Some(identity) = configured(mount, lookups) {
-        return Answer::Efs(identity.clone());
+        return Answer::Efs(identity);
     }
     let device = text(mount.device);
     let Some(host) = host(&device) else {
         return Answer::NotEfs("its device names no server");
     };
-    if let Some(identity) = from_dns_name(host) {
-        return Answer::Efs(identity);
+    let mut answer = match from_dns_name(host) {
+        Some(identity) => Answer::Efs(identity),
+        None if is_this_host(host) => by_state(mount, lookups),
+        None => by_address(mount, host, lookups),
+    };
+    if let Answer::Efs(identity) = &mut answer {
+        locate(identity, mount, lookups);
     }
-    if !is_this_host(host) {
-        return Answer::NotEfs("its server is not an EFS name; name the file system in [[mounts]] if it is");
+    answer
+}
+
+/// What the state of amazon-efs-utils says of a mount of this host's own server, where it is not ambiguous.
+pub fn helper_mount(mount: MountName<'_>, lookups: Lookups<'_>) -> Option<HelperMount> {
+    match host(&text(mount.device)).is_some_and(is_this_host).then(|| find_state(mount, lookups)) {
+        Some(state::Found::One(helper)) => Some(helper),
+        _ => None,
     }
-    let port = port(mount.options);
-    match state::find(lookups.helper, &text(mount.mount_point), port.unwrap_or(NFS_PORT)) {
+}
+
+/// The ports that more than one superblock of this host's own server has: proxies in several network namespaces.
+pub fn shared_ports(seen: &Seen<'_>) -> Vec<u16> {
+    let local = seen.superblocks.iter().filter(|superblock| is_local(superblock));
+    let mut ports: Vec<u16> =
+        local.map(|superblock| port(superblock.statistics.options).unwrap_or(NFS_PORT)).collect();
+    ports.sort_unstable();
+    let mut shared: Vec<u16> = ports
+        .windows(2)
+        .filter_map(|pair| (pair.first() == pair.last()).then(|| pair.first().copied())?)
+        .collect();
+    shared.dedup();
+    shared
+}
+
+/// What the configuration says of a mount, and the mount target that its device names.
+fn configured(mount: MountName<'_>, lookups: Lookups<'_>) -> Option<Identity> {
+    let mount_point = text(mount.mount_point);
+    let entry = lookups.configured.iter().find(|entry| entry.mount_point == mount_point)?;
+    let mut identity = entry.identity.clone();
+    let device = text(mount.device);
+    if let Some(host) = host(&device).filter(|host| !is_this_host(host)) {
+        match from_dns_name(host) {
+            Some(named) => identity.learn(named),
+            None => {
+                let address = mount.address.map(|address| address.to_string());
+                identity.mount_target.get_or_insert_with(|| address.unwrap_or_else(|| host.to_owned()));
+            }
+        }
+    }
+    locate(&mut identity, mount, lookups);
+    Some(identity)
+}
+
+fn by_state(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
+    match find_state(mount, lookups) {
         state::Found::One(helper) => match helper.is_s3_files {
             Some(true) => Answer::S3Files,
+            None if helper.is_half => Answer::Pending("its state file is empty or half written"),
             // EFS speaks NFS 4.0 and 4.1, S3 Files 4.2 (amazon-efs-utils, README).
             None if option(mount.options, "vers") == Some("4.2") => {
                 Answer::Pending("its state file cannot be read, so it may be a mount of S3 Files")
             }
-            _ => Answer::Efs(helper.identity.clone()),
+            _ => Answer::Efs(helper.identity),
         },
-        _ if port.is_none() => Answer::NotEfs("a server on this host, without a mount helper's port"),
+        _ if port(mount.options).is_none() => {
+            Answer::NotEfs("a server on this host, without a mount helper's port")
+        }
         state::Found::None => Answer::Pending("no state file of amazon-efs-utils for its port"),
         state::Found::Several => Answer::Pending("several state files of amazon-efs-utils for its port"),
     }
 }
 
-/// What the configuration says of a mount.
-fn configured<'a>(mount: MountName<'_>, lookups: Lookups<'a>) -> Option<&'a Identity> {
-    let mount_point = text(mount.mount_point);
-    let entry = lookups.configured.iter().find(|entry| entry.mount_point == mount_point)?;
-    Some(&entry.identity)
+fn find_state(mount: MountName<'_>, lookups: Lookups<'_>) -> state::Found {
+    let port = port(mount.options).unwrap_or(NFS_PORT);
+    state::find(lookups.helper, &text(mount.mount_point), port, lookups.shared_ports.contains(&port))
 }
 
-/// Whether the server of a mount is on this host: a mount helper's proxy, or a server of its own.
-fn is_local(device: &[u8]) -> bool {
-    host(&text(device)).is_some_and(is_this_host)
+/// Whether the server of a superblock is on this host: a mount helper's proxy, or a server of its own.
+fn is_local(superblock: &Superblock<'_>) -> bool {
+    superblock
+        .records
+        .iter()
+        .any(|record| host(&text(record.device.unwrap_or_default())).is_some_and(is_this_host))
 }
 
 fn is_this_host(host: &str) -> bool {
     matches!(host, "127.0.0.1" | "::1")
 }
 
-/// The file system and region of a mount target's DNS name: `[ZONE.]fs-ID.efs.REGION.SUFFIX` (EFS user
-/// guide, "Mounting on EC2 with a DNS name").
-pub fn from_dns_name(host: &str) -> Option<Identity> {
-    let lower = host.trim_end_matches('.').to_ascii_lowercase();
-    let name = match lower.split_once('.')? {
-        (id, _) if id.starts_with("fs-") => &lower,
-        (zone, name) if is_label(zone) => name,
-        _ => return None,
-    };
-    let (id, rest) = name.split_once('.')?;
-    let (region, suffix) = rest.strip_prefix("efs.")?.split_once('.')?;
-    if !is_label(region) || !SUFFIXES.contains(&suffix) {
-        return None;
-    }
-    Some(Identity {
-        file_system: id.parse().ok()?,
-        access_point: None,
-        region: Some(region.to_owned()),
-        mount_target: None,
-        zone: None,
-    })
-}
-
-/// Whether a text can stand between two dots of such a name.
-fn is_label(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
-}
-
 /// The server part of a device: before `:/`, brackets of an IPv6 address taken off.
 fn host(device: &str) -> Option<&str> {
     let (host, _) = device.split_once(":/")?;
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let host = without_brackets(host);
     (!host.is_empty()).then_some(host)
+}
+
+fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 /// The kernel prints `port=` only when it is not [`NFS_PORT`].

@@ -1,6 +1,7 @@
 //! What is read from the machine, and nothing else is: files under `/proc`, the EFS mount helper's state
 //! directory and two files of `/sys`. Never a mounted file system: a hung server must not hang its monitor.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -82,7 +83,7 @@ pub enum ReadError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFile {
     pub name: String,
-    /// What it held; `None` when it may not be read or was gone.
+    /// What it held; `None` when it may not be read.
     pub text: Option<Vec<u8>>,
 }
 
@@ -174,24 +175,32 @@ impl Source {
     /// The state of amazon-efs-utils' mounts. Its watchdog rewrites the files every second: half a file or a
     /// vanished one is normal. No directory: no files.
     pub fn efs_state(&self) -> io::Result<Vec<StateFile>> {
+        // A file that is replaced meanwhile may be missing from a list, but hardly from two.
+        let mut names = self.state_names()?;
+        names.append(&mut self.state_names()?);
+        let read = |name: String| {
+            let text = match Opened::open(self.roots.efs_state.join(&name)) {
+                Ok(file) => file.read_at_most(STATE_FILE_BYTES),
+                Err(ReadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => return None,
+                Err(_) => None,
+            };
+            Some(StateFile { name, text })
+        };
+        Ok(names.into_iter().filter_map(read).collect())
+    }
+
+    fn state_names(&self) -> io::Result<BTreeSet<String>> {
         let entries = match std::fs::read_dir(&self.roots.efs_state) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
             Err(error) => return Err(error),
         };
-        let mut files = Vec::new();
-        for entry in entries.take(STATE_FILES) {
-            let Ok(entry) = entry else { break };
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let known = ["fs-", "~fs-", "stunnel-config.fs-"].iter().any(|prefix| name.starts_with(prefix));
-            if known && !name.ends_with('+') {
-                let text =
-                    Opened::open(entry.path()).ok().and_then(|file| file.read_at_most(STATE_FILE_BYTES));
-                files.push(StateFile { name, text });
-            }
-        }
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(files)
+        let is_state = |name: &String| {
+            ["fs-", "~fs-", "stunnel-config.fs-"].iter().any(|prefix| name.starts_with(prefix))
+                && !name.ends_with('+')
+        };
+        let names = entries.take(STATE_FILES).map_while(Result::ok);
+        Ok(names.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_state).collect())
     }
 
     fn line(&self, path: PathBuf) -> Option<String> {

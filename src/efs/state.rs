@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Identity, from_dns_name};
+use super::{Identity, from_dns_name, without_brackets};
 use crate::model::FileSystemId;
 use crate::source::StateFile;
 
@@ -22,20 +22,36 @@ pub struct HelperMount {
     pub folded_mount_point: String,
     /// Whether the mount helper is still at it, or never finished.
     pub unfinished: bool,
-    /// Whether it is a mount of S3 Files, not of EFS; `None` when the text could not be read, for the name is
-    /// the same.
+    /// Whether it is a mount of S3 Files, not of EFS; `None` where the text is not there to tell, for the name is the
+    /// same.
     pub is_s3_files: Option<bool>,
+    /// Whether the text is empty or only a part of one. Whatever its name says, it may be the file of a mount that is
+    /// long gone.
+    pub is_half: bool,
+    /// Whether its proxy encrypts what it sends, where its command line tells.
+    pub tls: Option<bool>,
+    /// Whether the configuration of its proxy, which there is, gave no region; it may be half written.
+    pub lacks_region: bool,
 }
 
-/// What the state files tell. A file whose text cannot be read, or is half written, still has its name.
+/// What the configuration of a mount's proxy tells (`stunnel-config.*`, `[efs]`).
+#[derive(Clone, Debug, Default)]
+struct Proxy {
+    region: Option<String>,
+    /// The mount target's DNS name or address, and its zone where the name has it.
+    mount_target: Option<String>,
+    zone: Option<String>,
+}
+
+/// What the state files tell. A file whose text may not be read still has its name.
 pub fn helper_mounts(files: &[StateFile]) -> Vec<HelperMount> {
     let names: HashSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    let regions: HashMap<&str, String> = files.iter().filter_map(proxys_region).collect();
+    let proxies: HashMap<&str, Proxy> = files.iter().filter_map(proxy).collect();
     let is_copy = |file: &&StateFile| file.name.strip_prefix('~').is_some_and(|name| names.contains(name));
-    files.iter().filter(|file| !is_copy(file)).filter_map(|file| helper_mount(file, &regions)).collect()
+    files.iter().filter(|file| !is_copy(file)).filter_map(|file| helper_mount(file, &proxies)).collect()
 }
 
-fn helper_mount(file: &StateFile, regions: &HashMap<&str, String>) -> Option<HelperMount> {
+fn helper_mount(file: &StateFile, proxies: &HashMap<&str, Proxy>) -> Option<HelperMount> {
     let (name, unfinished) = match file.name.strip_prefix('~') {
         Some(name) => (name, true),
         None => (file.name.as_str(), false),
@@ -50,20 +66,38 @@ fn helper_mount(file: &StateFile, regions: &HashMap<&str, String>) -> Option<Hel
     if unmounted || field("fsId").is_some_and(|id| id != file_system.as_str()) {
         return None;
     }
+    let proxy = proxies.get(name);
+    let region = field("region").map(str::to_owned).or_else(|| proxy?.region.clone());
+    let is_listed = |file: &Value| file.as_str().is_some_and(|path| path.contains("/stunnel-config."));
+    let listed = json.as_ref().and_then(|json| json["files"].as_array());
+    let has_proxy = proxy.is_some() || listed.is_some_and(|files| files.iter().any(is_listed));
     Some(HelperMount {
+        is_half: file.text.is_some() && json.is_none(),
+        lacks_region: has_proxy && region.is_none(),
         identity: Identity {
             file_system,
             access_point: field("accessPoint").and_then(|id| id.parse().ok()),
-            region: field("region").map(str::to_owned).or_else(|| regions.get(name).cloned()),
-            mount_target: None,
-            zone: None,
+            region,
+            mount_target: proxy.and_then(|proxy| proxy.mount_target.clone()),
+            zone: proxy.and_then(|proxy| proxy.zone.clone()),
         },
         port: port.parse().ok()?,
         mount_point: field("mountpoint").map(str::to_owned),
         folded_mount_point: folded.to_owned(),
         unfinished,
         is_s3_files: json.as_ref().map(|_| field("service_type") == Some("s3files")),
+        tls: json.as_ref().and_then(|json| tls(json["cmd"].as_array()?)),
     })
+}
+
+/// Whether a proxy that was started so encrypts: stunnel does nothing else, efs-proxy when it is told to.
+fn tls(command: &[Value]) -> Option<bool> {
+    let words = || command.iter().filter_map(Value::as_str);
+    let runs = |names: &[&str]| words().any(|word| names.contains(&word.rsplit('/').next().unwrap_or(word)));
+    match runs(&["stunnel", "stunnel5"]) || words().any(|word| word == "--tls") {
+        true => Some(true),
+        false => runs(&["efs-proxy"]).then_some(false),
+    }
 }
 
 /// The first JSON object of a text: a file that was rewritten by a shorter one ends with bytes of the longer.
@@ -72,43 +106,63 @@ fn first_json(text: &[u8]) -> Option<Value> {
     value.filter(Value::is_object)
 }
 
-/// The name of a mount's state file, and the region that the configuration of its proxy gives: `region = ..`
-/// since version 3.0, else in the server's name, `connect = NAME:2049`.
-fn proxys_region(file: &StateFile) -> Option<(&str, String)> {
+/// The name of a mount's state file, and what the configuration of its proxy says.
+fn proxy(file: &StateFile) -> Option<(&str, Proxy)> {
     let name = file.name.strip_prefix("stunnel-config.")?;
-    let text = std::str::from_utf8(file.text.as_deref()?).ok()?;
+    let (id, _) = name.split_once('.')?;
+    let text = file.text.as_deref().and_then(|text| std::str::from_utf8(text).ok());
+    Some((name, text.and_then(|text| settings(id, text)).unwrap_or_default()))
+}
+
+/// The configuration of the proxy of file system `id`: `connect = SERVER:2049`, and since version 3.0 `region` and
+/// `fs_id`. One of another file system is nothing to build on.
+fn settings(id: &str, text: &str) -> Option<Proxy> {
     // A last line without its end may be half a line.
     let (lines, _) = text.rsplit_once('\n')?;
     let value = |key: &str| {
         let mut settings = lines.lines().filter_map(|line| line.split_once('='));
         settings.find(|(found, _)| found.trim() == key).map(|(_, value)| value.trim())
     };
-    let server = || from_dns_name(value("connect")?.split(':').next()?)?.region;
-    Some((name, value("region").map(str::to_owned).or_else(server)?))
+    let server = value("connect").and_then(|server| Some(without_brackets(server.rsplit_once(':')?.0)));
+    let named = server.and_then(from_dns_name);
+    let is_others = value("fs_id").is_some_and(|found| found != id)
+        || named.as_ref().is_some_and(|named| named.file_system.as_str() != id);
+    if is_others {
+        return None;
+    }
+    let region = value("region").map(str::to_owned);
+    Some(match named {
+        Some(Identity { region: named, mount_target, zone, .. }) => {
+            Proxy { region: region.or(named), mount_target, zone }
+        }
+        None => Proxy { region, mount_target: server.map(str::to_owned), zone: None },
+    })
 }
 
 /// What [`find`] found.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found<'a> {
-    One(&'a HelperMount),
+pub enum Found {
+    One(HelperMount),
     None,
-    /// They name different file systems: no guess is made.
+    /// They name different file systems or access points: no guess is made.
     Several,
 }
 
 /// The state of the mount at `mount_point` over `port`: of those with the port, the one with the mount point,
 /// else the only one (a parent directory may have been renamed since), else the only one that has no mount
-/// point but in its name, where it is folded.
-pub fn find<'a>(mounts: &'a [HelperMount], mount_point: &str, port: u16) -> Found<'a> {
+/// point but in its name, where it is folded. Where the port `is_shared` with another mount, the only one may be
+/// that one's.
+pub fn find(mounts: &[HelperMount], mount_point: &str, port: u16, is_shared: bool) -> Found {
     let with_port = || mounts.iter().filter(|mount| mount.port == port);
     match only(with_port().filter(|mount| mount.mount_point.as_deref() == Some(mount_point))) {
         Found::None => {}
         found => return found,
     }
-    match only(with_port()) {
-        Found::Several => {}
+    let nothing = match only(with_port()) {
+        Found::One(_) if is_shared => Found::None,
+        Found::Several => Found::Several,
         found => return found,
-    }
+    };
     // Versions differ in the dots that they leave at the front.
     let folded = mount_point.replace('/', ".");
     let folds = |mount: &&HelperMount| {
@@ -116,16 +170,28 @@ pub fn find<'a>(mounts: &'a [HelperMount], mount_point: &str, port: u16) -> Foun
         mount.mount_point.is_none() && name == folded.trim_start_matches('.')
     };
     match only(with_port().filter(folds)) {
-        Found::None => Found::Several,
+        Found::None => nothing,
         found => found,
     }
 }
 
-/// One, when all of them say the same.
-fn only<'a>(mut mounts: impl Iterator<Item = &'a HelperMount>) -> Found<'a> {
-    let Some(first) = mounts.next() else { return Found::None };
-    match mounts.all(|mount| mount.identity == first.identity && mount.is_s3_files == first.is_s3_files) {
-        true => Found::One(first),
-        false => Found::Several,
+/// One, when all of them are of one file system and access point; of what else they tell, what none contradicts.
+fn only<'a>(mut mounts: impl Iterator<Item = &'a HelperMount>) -> Found {
+    let Some(mut first) = mounts.next().cloned() else { return Found::None };
+    for mount in mounts {
+        let (known, other) = (&mut first.identity, &mount.identity);
+        let same = known.file_system == other.file_system
+            && known.access_point == other.access_point
+            && first.is_s3_files == mount.is_s3_files;
+        if !same {
+            return Found::Several;
+        }
+        if known.region != other.region {
+            known.region = None;
+        }
+        if known.mount_target != other.mount_target {
+            (known.mount_target, known.zone) = (None, None);
+        }
     }
+    Found::One(first)
 }

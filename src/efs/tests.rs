@@ -41,8 +41,9 @@ fn answer(files: &[StateFile], device: &str, mount_point: &str, options: &str) -
         device: device.as_bytes(),
         mount_point: mount_point.as_bytes(),
         options: options.as_bytes(),
+        ..MountName::default()
     };
-    identify(mount, Lookups { configured: &[], helper: &helper_mounts(files) })
+    identify(mount, Lookups { helper: &helper_mounts(files), ..Lookups::default() })
 }
 
 /// A mount of `127.0.0.1` at `mount_point` over `port`, with these state files.
@@ -120,7 +121,12 @@ fn another_name_is_not_efs() {
 
 #[test]
 fn bytes_that_are_no_text_do_not_hinder() {
-    let mount = MountName { device: b"\xff\xfe:/\xff", mount_point: b"/mnt/\xff", options: b"rw,port=\xff" };
+    let mount = MountName {
+        device: b"\xff\xfe:/\xff",
+        mount_point: b"/mnt/\xff",
+        options: b"rw,port=\xff",
+        ..MountName::default()
+    };
     assert_eq!(shown(&identify(mount, Lookups::default())), "not efs");
     let device = b"fs-01234567.efs.us-east-1.amazonaws.com:/\xff\\040x";
     assert_eq!(shown(&identify(MountName { device, ..mount }, Lookups::default())), "fs-01234567 us-east-1");
@@ -162,12 +168,13 @@ fn a_state_file_names_the_file_system_of_a_local_mount() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_whole_still_has_its_name() {
+fn a_file_that_may_not_be_read_still_has_its_name() {
     check(&[(NAME, None)], "/mnt/efs", 20127, FS);
-    check(&[(NAME, Some(""))], "/mnt/efs", 20127, FS);
-    check(&[(NAME, TLS.get(..300))], "/mnt/efs", 20127, FS);
-    check(&[(NAME, Some("null"))], "/mnt/efs", 20127, FS);
-    check(&[(NAME, Some("[1]"))], "/mnt/efs", 20127, FS);
+    // Half of one may be of a mount that is gone: the whole will tell.
+    check(&[(NAME, Some(""))], "/mnt/efs", 20127, "pending");
+    check(&[(NAME, TLS.get(..300))], "/mnt/efs", 20127, "pending");
+    check(&[(NAME, Some("null"))], "/mnt/efs", 20127, "pending");
+    check(&[(NAME, Some("[1]"))], "/mnt/efs", 20127, "pending");
     // It was rewritten by a shorter one.
     let longer = format!("{TLS}\"unmount_time\": 5}}");
     check(&[(NAME, Some(&longer))], "/mnt/efs", 20127, &format!("{FS} fsap-0123456789abcdef0 us-east-1"));
@@ -244,9 +251,11 @@ fn a_mount_of_s3_files_is_never_taken_for_efs() {
     check(Some(&s3), &options, "s3files");
     check(Some(&s3), OPTIONS, "s3files");
     // Its name is like that of EFS: without its text, only the version of NFS is left to tell them apart.
-    for torn in [None, Some(""), s3.get(..200)] {
-        check(torn, &options, "pending");
-        check(torn, OPTIONS, FS);
+    check(None, &options, "pending");
+    check(None, OPTIONS, FS);
+    for torn in ["", &s3[..200]] {
+        check(Some(torn), &options, "pending");
+        check(Some(torn), OPTIONS, "pending");
     }
     check(Some(PLAIN), &options, FS);
 }
@@ -330,10 +339,11 @@ fn the_configuration_overrules_what_a_mount_looks_like() {
         zone: None,
     };
     let configured = [ConfiguredMount { mount_point: "/mnt/my efs".into(), identity }];
-    let lookups = Lookups { configured: &configured, helper: &helper_mounts(&state(&[(NAME, Some(TLS))])) };
+    let helper = helper_mounts(&state(&[(NAME, Some(TLS))]));
+    let lookups = Lookups { configured: &configured, helper: &helper, ..Lookups::default() };
     let check = |device: &str, mount_point: &str, expected: &str| {
         let (device, mount_point) = (device.as_bytes(), mount_point.as_bytes());
-        let mount = MountName { device, mount_point, options: OPTIONS.as_bytes() };
+        let mount = MountName { device, mount_point, options: OPTIONS.as_bytes(), ..MountName::default() };
         assert_eq!(shown(&identify(mount, lookups)), expected);
     };
     for device in ["10.0.1.5:/", "127.0.0.1:/", "fs-01234567.efs.us-east-1.amazonaws.com:/"] {
@@ -412,10 +422,13 @@ proptest! {
         text in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
         let files = [StateFile { name, text: Some(text) }];
-        let mount = MountName { device: &device, mount_point: &device, options: &options };
-        identify(mount, Lookups { configured: &[], helper: &helper_mounts(&files) });
+        let mount = MountName { device: &device, mount_point: &device, options: &options, ..MountName::default() };
+        identify(mount, Lookups { helper: &helper_mounts(&files), ..Lookups::default() });
     }
 }
+
+/// When the clock of [`Followed`] stands at 0 s: seconds since 1970.
+const START: u64 = 1_790_000_000;
 
 /// Follows mounts through readings, with the state files as they are at each.
 #[derive(Default)]
@@ -423,6 +436,8 @@ struct Followed {
     attribution: Attribution,
     configured: Vec<ConfiguredMount>,
     asked: usize,
+    /// The server's, in mountinfo.
+    address: Option<&'static str>,
 }
 
 impl Followed {
@@ -437,8 +452,9 @@ impl Followed {
     ) -> String {
         let mut info = String::new();
         let mut stats = String::new();
+        let address = self.address.map(|address| format!(",addr={address}")).unwrap_or_default();
         for (number, age, device, mount_point) in mounts {
-            info += &format!("60 31 {number} / {mount_point} rw - nfs4 {device} rw\n");
+            info += &format!("60 31 {number} / {mount_point} rw - nfs4 {device} rw{address}\n");
             stats += &format!(
                 "device {device} mounted on {mount_point} with fstype nfs4 statvers=1.1\n\topts:\t{options}\n\
                  \tage:\t{age}\n\tcaps:\tx\n\tsec:\tx\n\tevents:\t{}\n\tbytes:\t{}\n\n",
@@ -449,7 +465,8 @@ impl Followed {
         let (mounts, parsed) = (mountinfo::parse(info.as_bytes()).0, mountstats::parse(stats.as_bytes()));
         assert_eq!(parsed.problems, []);
         let seen: Seen<'_> = join(&mounts, &parsed, &mounts);
-        let moment = Moment { wall: Duration::ZERO, monotonic: Duration::from_secs(seconds) };
+        let moment =
+            Moment { wall: Duration::from_secs(START + seconds), monotonic: Duration::from_secs(seconds) };
         self.attribution.update(moment, &seen, &self.configured, || {
             self.asked += 1;
             helper_mounts(files)
@@ -585,4 +602,188 @@ fn the_largest_age_is_no_trouble() {
             "not efs"
         );
     }
+}
+
+#[test]
+fn what_a_name_left_open_a_later_text_tells() {
+    let mount = |age| [("0:52", age, "127.0.0.1:/", "/mnt/efs")];
+    let known = format!("{FS} fsap-0123456789abcdef0 us-east-1");
+    let by_name = state(&[(NAME, None)]);
+    let mut followed = Followed::default();
+    assert_eq!(followed.read(0, &mount(100), OPTIONS, &by_name), FS);
+    // Half of it, none at all, and another file system's say nothing new.
+    let half = state(&[(NAME, TLS.get(..300))]);
+    let other = state(&[(&format!("{OTHER}.mnt.efs.20127"), Some(PLAIN))]);
+    for (n, files) in [half, Vec::new(), other].iter().enumerate() {
+        assert_eq!(followed.read(10 + 10 * n as u64, &mount(110 + 10 * n as u64), OPTIONS, files), FS);
+    }
+    assert_eq!(followed.read(40, &mount(140), OPTIONS, &state(&[(NAME, Some(TLS))])), known);
+    // Told once, it holds.
+    for files in [by_name, state(&[(NAME, Some(PLAIN))]), Vec::new()] {
+        assert_eq!(followed.read(50, &mount(150), OPTIONS, &files), known);
+    }
+    assert_eq!(followed.asked, 5);
+}
+
+#[test]
+fn a_text_that_was_read_has_told_its_access_point() {
+    let mount = |age| [("0:52", age, "127.0.0.1:/", "/mnt/efs")];
+    let config = format!("stunnel-config.{NAME}");
+    let mut followed = Followed::default();
+    // Without TLS the region is in the proxy's configuration, of which half is there.
+    let half = state(&[(NAME, Some(PLAIN)), (&config, Some("[efs]\nconnect"))]);
+    assert_eq!(followed.read(0, &mount(100), OPTIONS, &half), FS);
+    // Nothing but the region is taken from what comes later.
+    let later = state(&[(NAME, Some(TLS)), (&config, None)]);
+    assert_eq!(followed.read(10, &mount(110), OPTIONS, &later), format!("{FS} us-east-1"));
+    assert_eq!(followed.read(20, &mount(120), OPTIONS, &later), format!("{FS} us-east-1"));
+    assert_eq!(followed.asked, 2);
+}
+
+#[test]
+fn a_state_that_may_not_be_read_is_asked_seldom_in_the_long_run() {
+    let mount = |age| [("0:52", age, "127.0.0.1:/", "/mnt/efs")];
+    let mut followed = Followed::default();
+    for seconds in (0..6000).step_by(10) {
+        assert_eq!(followed.read(seconds, &mount(seconds), OPTIONS, &state(&[(NAME, None)])), FS);
+    }
+    // 60 times in 10 minutes, and after the last of them (590 s) every 10 minutes.
+    assert_eq!(followed.asked, 60 + 9);
+    let files = state(&[(NAME, Some(TLS))]);
+    assert_eq!(
+        followed.read(6590, &mount(6590), OPTIONS, &files),
+        format!("{FS} fsap-0123456789abcdef0 us-east-1")
+    );
+}
+
+#[test]
+fn the_only_state_of_a_port_that_two_mounts_share_may_be_the_others() {
+    let both = [("0:52", 100, "127.0.0.1:/", "/mnt/efs"), ("0:53", 100, "127.0.0.1:/", "/srv/x")];
+    let mut followed = Followed::default();
+    let one = state(&[(NAME, Some(TLS))]);
+    let known = format!("{FS} fsap-0123456789abcdef0 us-east-1");
+    assert_eq!(followed.read(0, &both, OPTIONS, &one), format!("{known}; pending held"));
+    let other = PLAIN.replace("/mnt/efs", "/srv/x");
+    let files = state(&[(NAME, Some(TLS)), (&format!("{OTHER}.srv.x.20127"), Some(&other))]);
+    let later = both.map(|(number, age, device, mount_point)| (number, age + 10, device, mount_point));
+    assert_eq!(followed.read(10, &later, OPTIONS, &files), format!("{known}; {OTHER}"));
+}
+
+#[test]
+fn of_two_states_of_one_file_system_only_what_both_tell_is_taken() {
+    let (old, config) = (format!("{FS}.old.efs.20127"), format!("stunnel-config.{NAME}"));
+    let old_config = format!("stunnel-config.{old}");
+    let connect = |server: &str| format!("[efs]\nconnect = {server}:2049\nregion = us-east-1\n");
+    let (one, two) = (connect("10.0.1.7"), connect("10.0.2.7"));
+    let check = |old_text: &str, expected: &str| {
+        let files = state(&[
+            (NAME, Some(PLAIN)),
+            (&config, Some(&one)),
+            (&old, Some(PLAIN)),
+            (&old_config, Some(old_text)),
+        ]);
+        assert_eq!(target_of(&answer(&files, "127.0.0.1:/", "/mnt/efs", OPTIONS)), expected);
+    };
+    check(&one, r#"Some("us-east-1") Some("10.0.1.7") None"#);
+    check(&two, r#"Some("us-east-1") None None"#);
+    check(&two.replace("us-east-1", "eu-west-1"), "None None None");
+}
+
+/// An answer with where its traffic goes.
+fn target_of(answer: &Answer) -> String {
+    match answer {
+        Answer::Efs(Identity { region, mount_target, zone, .. }) => {
+            format!("{region:?} {mount_target:?} {zone:?}")
+        }
+        _ => shown(answer),
+    }
+}
+
+#[test]
+fn the_proxys_configuration_tells_the_mount_target() {
+    let check = |connect: &str, expected: &str| {
+        let config = format!("[efs]\nconnect = {connect}:2049\nsslVersion = TLSv1.2\n");
+        let files = state(&[(NAME, Some(PLAIN)), (&format!("stunnel-config.{NAME}"), Some(&config))]);
+        assert_eq!(target_of(&answer(&files, "127.0.0.1:/", "/mnt/efs", OPTIONS)), expected, "{connect}");
+    };
+    check("10.0.1.7", r#"None Some("10.0.1.7") None"#);
+    check("[fd00::7]", r#"None Some("fd00::7") None"#);
+    check("fd00::7", r#"None Some("fd00::7") None"#);
+    let name = format!("use1-az4.{FS}.efs.us-east-1.amazonaws.com");
+    check(&name, &format!(r#"Some("us-east-1") Some("{name}") Some("use1-az4")"#));
+    // Another file system's is not this mount's.
+    check(&format!("{OTHER}.efs.us-east-1.amazonaws.com"), "None None None");
+    check(&format!("10.0.1.7:2049\nfs_id = {OTHER}\nx = y"), "None None None");
+}
+
+#[test]
+fn a_mount_by_address_waits_for_efs_ten_minutes() {
+    let mount = |age| [("0:52", age, "files.example.com:/", "/mnt/a"), ("0:53", age, "10.0.1.5:/", "/mnt/b")];
+    let options = OPTIONS.replace("port=20127,", "");
+    let targets = Some(Targets::default());
+    let attribution = Attribution::with_targets(targets);
+    let mut followed = Followed { attribution, address: Some("10.0.1.5"), ..Followed::default() };
+    for seconds in (0..600).step_by(10) {
+        assert_eq!(
+            followed.read(seconds, &mount(seconds + 100), &options, &[]),
+            "pending held; pending held"
+        );
+    }
+    assert_eq!(followed.read(600, &mount(700), &options, &[]), "pending; pending; 2 unidentified");
+    // Both were made 100 s before the first reading, and have one address between them.
+    let now = Moment { wall: Duration::ZERO, monotonic: Duration::from_secs(600) };
+    let wanted = Wanted { address: "10.0.1.5".parse().unwrap(), made: Duration::from_secs(START - 100) };
+    assert_eq!(followed.attribution.wanted(now), [wanted]);
+    let targets = followed.attribution.targets_mut().unwrap();
+    targets.answered_in("eu-west-1");
+    targets.swept(START + 605, true);
+    assert_eq!(followed.read(610, &mount(710), &options, &[]), "not efs; not efs");
+    assert_eq!(followed.asked, 0, "no mount is of this host's server");
+    // A mount that came later must be asked about again.
+    assert_eq!(followed.read(620, &mount(5), &options, &[]), "pending held; pending held");
+    let now = Moment { wall: Duration::ZERO, monotonic: Duration::from_secs(620) };
+    assert_eq!(
+        followed.attribution.wanted(now),
+        [Wanted { made: Duration::from_secs(START + 615), ..wanted }]
+    );
+}
+
+#[test]
+fn efs_is_not_asked_about_what_cannot_be_efs() {
+    let targets = Targets::default();
+    let lookups = Lookups { targets: Some(&targets), ..Lookups::default() };
+    let check = |device: &str, address: Option<&str>, options: &str, expected: &str| {
+        let mount = MountName {
+            device: device.as_bytes(),
+            mount_point: b"/mnt/a",
+            options: options.as_bytes(),
+            address: address.map(|address| address.parse().unwrap()),
+            ..MountName::default()
+        };
+        let wanted = address::wanted(mount, lookups).map(|address| address.to_string());
+        assert_eq!(
+            format!("{} {wanted:?}", shown(&identify(mount, lookups))),
+            expected,
+            "{device} {options}"
+        );
+    };
+    for version in ["vers=4.1", "vers=4.0", "vers=4", "hard"] {
+        check("10.0.1.5:/", None, version, r#"pending Some("10.0.1.5")"#);
+    }
+    check("[fd00::5]:/", Some("fd00::5"), "vers=4.1", r#"pending Some("fd00::5")"#);
+    check("[fe80::1%eth0]:/", None, "vers=4.1", r#"pending Some("fe80::1")"#);
+    check("files.example.com:/", Some("10.0.1.5"), "vers=4.1", r#"pending Some("10.0.1.5")"#);
+    for (device, address, version) in [
+        ("10.0.1.5:/", None, "vers=3"),
+        ("10.0.1.5:/", None, "vers=4.2"),
+        ("files.example.com:/", None, "vers=4.1"),
+        ("localhost:/", Some("127.0.0.1"), "vers=4.1"),
+        ("ip6-localhost:/", Some("::1"), "vers=4.1"),
+        ("127.0.0.1:/", Some("127.0.0.1"), "vers=4.1"),
+        ("none", Some("10.0.1.5"), "vers=4.1"),
+    ] {
+        check(device, address, version, "not efs None");
+    }
+    let named = format!("{FS}.efs.us-east-1.amazonaws.com:/");
+    check(&named, Some("10.0.1.5"), "vers=4.1", &format!("{FS} us-east-1 None"));
 }

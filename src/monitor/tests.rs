@@ -133,7 +133,7 @@ fn a_sighting_says_what_is_not_published_and_why() {
         sighting.not_published.iter().map(shown).collect::<Vec<_>>(),
         [
             "/mnt/efs 127.0.0.1:/: no state file of amazon-efs-utils for its port",
-            "/mnt/my nas nas:/my export: its server is not an EFS name; name the file system in [[mounts]] if it is",
+            "/mnt/my nas nas:/my export: its server is not an EFS name; if it is EFS, set identity.lookup or name the file system in [[mounts]]",
         ]
     );
     assert_eq!(sighting.problems.len(), 2, "{:?}", sighting.problems);

@@ -284,7 +284,8 @@ fn added(sum: OpCounters, more: &OpCounters) -> OpCounters {
 }
 
 fn file_system_id(mount: &Record<'_>, now: &Statistics<'_>, lookups: Lookups<'_>) -> Option<FileSystemId> {
-    let name = MountName { device: mount.device?, mount_point: mount.mount_point, options: now.options };
+    let (device, mount_point, options) = (mount.device?, mount.mount_point, now.options);
+    let name = MountName { device, mount_point, options, ..MountName::default() };
     match identify(name, lookups) {
         Answer::Efs(identity) => Some(identity.file_system),
         _ => None,

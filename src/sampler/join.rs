@@ -14,6 +14,8 @@ pub struct Superblock<'a> {
     pub records: Vec<&'a Record<'a>>,
     /// Of the first record.
     pub statistics: &'a Statistics<'a>,
+    /// The options that mountinfo shows of it: those of mountstats, and `addr=`, its server's address.
+    pub super_options: &'a [u8],
 }
 
 impl Superblock<'_> {
@@ -61,12 +63,12 @@ pub fn join_texts<'a>(
 pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>]) -> Seen<'a> {
     let records: Vec<_> =
         parsed.records.iter().filter_map(|record| Some((record, record.statistics.as_ref()?))).collect();
-    let Numbers { of_records, all_shown } =
+    let Mounts { of_records, all_shown } =
         in_step(before, &records, after).unwrap_or_else(|| by_key(before, &records, after));
     let mut seen = Seen { complete: all_shown && parsed.problems.is_empty(), ..Seen::default() };
     let mut place: HashMap<DeviceNumber, usize> = HashMap::with_capacity(records.len());
-    for ((record, statistics), number) in records.into_iter().zip(of_records) {
-        let Some(number) = number else {
+    for ((record, statistics), mount) in records.into_iter().zip(of_records) {
+        let Some(&Mount { device_number: number, super_options, .. }) = mount else {
             seen.unjoined += 1;
             seen.complete = false;
             continue;
@@ -75,16 +77,17 @@ pub fn join<'a>(before: &[Mount<'a>], parsed: &'a Parsed<'a>, after: &[Mount<'a>
             Some(superblock) => superblock.records.push(record),
             None => {
                 place.insert(number, seen.superblocks.len());
-                seen.superblocks.push(Superblock { number, records: vec![record], statistics });
+                let records = vec![record];
+                seen.superblocks.push(Superblock { number, records, statistics, super_options });
             }
         }
     }
     seen
 }
 
-/// The superblock of each NFS record, where it is known.
-struct Numbers {
-    of_records: Vec<Option<DeviceNumber>>,
+/// The line of mountinfo of each NFS record, where it is known.
+struct Mounts<'b, 'a> {
+    of_records: Vec<Option<&'b Mount<'a>>>,
     /// Whether every NFS line of mountinfo has its record. Where not, the texts are not of one moment.
     all_shown: bool,
 }
@@ -92,7 +95,11 @@ struct Numbers {
 type NfsRecord<'a> = (&'a Record<'a>, &'a Statistics<'a>);
 
 /// The usual case: all three texts hold the same mounts in the same order, and nothing needs to be looked up.
-fn in_step(before: &[Mount<'_>], records: &[NfsRecord<'_>], after: &[Mount<'_>]) -> Option<Numbers> {
+fn in_step<'b, 'a>(
+    before: &[Mount<'_>],
+    records: &[NfsRecord<'_>],
+    after: &'b [Mount<'a>],
+) -> Option<Mounts<'b, 'a>> {
     let mut before = before.iter().filter(|mount| mount.is_nfs());
     let mut after = after.iter().filter(|mount| mount.is_nfs());
     let mut of_records = Vec::with_capacity(records.len());
@@ -101,18 +108,25 @@ fn in_step(before: &[Mount<'_>], records: &[NfsRecord<'_>], after: &[Mount<'_>])
         let agree = before.device_number == after.device_number
             && mount_key(before) == key(record)
             && mount_key(after) == key(record);
-        agree.then(|| of_records.push(Some(after.device_number)))?;
+        agree.then(|| of_records.push(Some(after)))?;
     }
-    (before.next().is_none() && after.next().is_none()).then_some(Numbers { of_records, all_shown: true })
+    (before.next().is_none() && after.next().is_none()).then_some(Mounts { of_records, all_shown: true })
 }
 
 /// The case in general: mounts came, went or moved meanwhile, or a record could not be read.
-fn by_key<'a>(before: &[Mount<'a>], records: &[NfsRecord<'a>], after: &[Mount<'a>]) -> Numbers {
-    let (before, after) = (numbers(before), numbers(after));
+fn by_key<'b, 'a>(
+    before: &'b [Mount<'a>],
+    records: &[NfsRecord<'a>],
+    after: &'b [Mount<'a>],
+) -> Mounts<'b, 'a> {
+    let (before, after) = (keyed(before), keyed(after));
     let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
     for (record, _) in records {
         *counts.entry(key(record)).or_default() += 1;
     }
+    let numbers = |mounts: &[&Mount<'_>]| -> Vec<DeviceNumber> {
+        mounts.iter().map(|mount| mount.device_number).collect()
+    };
     let mut taken: HashMap<Key<'a>, usize> = HashMap::new();
     let of_record = |(record, _): &NfsRecord<'a>| {
         let key = key(record);
@@ -120,15 +134,17 @@ fn by_key<'a>(before: &[Mount<'a>], records: &[NfsRecord<'a>], after: &[Mount<'a
         *nth += 1;
         match (before.get(&key), after.get(&key)) {
             // With one more or one less, the k-th may be another mount's.
-            (Some(before), Some(after)) if before == after && counts.get(&key) == Some(&after.len()) => {
+            (Some(before), Some(after))
+                if numbers(before) == numbers(after) && counts.get(&key) == Some(&after.len()) =>
+            {
                 after.get(*nth - 1).copied()
             }
             _ => None,
         }
     };
-    Numbers {
+    Mounts {
         of_records: records.iter().map(of_record).collect(),
-        all_shown: after.iter().all(|(key, numbers)| counts.get(key) == Some(&numbers.len())),
+        all_shown: after.iter().all(|(key, mounts)| counts.get(key) == Some(&mounts.len())),
     }
 }
 
@@ -140,10 +156,10 @@ fn mount_key<'a>(mount: &Mount<'a>) -> Key<'a> {
     (mount.mount_point, mount.device, mount.fs_type)
 }
 
-fn numbers<'a>(mounts: &[Mount<'a>]) -> HashMap<Key<'a>, Vec<DeviceNumber>> {
-    let mut numbers: HashMap<Key<'a>, Vec<DeviceNumber>> = HashMap::new();
+fn keyed<'b, 'a>(mounts: &'b [Mount<'a>]) -> HashMap<Key<'a>, Vec<&'b Mount<'a>>> {
+    let mut keyed: HashMap<Key<'a>, Vec<&'b Mount<'a>>> = HashMap::new();
     for mount in mounts.iter().filter(|mount| mount.is_nfs()) {
-        numbers.entry(mount_key(mount)).or_default().push(mount.device_number);
+        keyed.entry(mount_key(mount)).or_default().push(mount);
     }
-    numbers
+    keyed
 }

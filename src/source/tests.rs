@@ -238,13 +238,15 @@ fn of_the_state_directory_only_the_mounts_files_are_read() {
         .file("efs/stunnel-config.fs-01234567.b.20101.log", "d")
         .file("efs/other", "x")
         .file("efs/.fs-01234567.c.20102", "x")
-        .file("efs/fs-01234567.b.20101+/certificate.pem", "x");
+        .file("efs/fs-01234567.b.20101+/certificate.pem", "x")
+        .file("efs/fs-01234567.f.20105/no-file", "x");
+    // Listed, and gone when it is opened.
     symlink("gone", machine.path("efs/fs-01234567.d.20103")).unwrap();
     symlink("fs-01234567.b.20101", machine.path("efs/fs-01234567.e.20104")).unwrap();
     let expected = [
         ("fs-01234567.b.20101", Some("b")),
-        ("fs-01234567.d.20103", None),
         ("fs-01234567.e.20104", Some("b")),
+        ("fs-01234567.f.20105", None),
         ("stunnel-config.fs-01234567.b.20101", Some("c")),
         ("stunnel-config.fs-01234567.b.20101.log", Some("d")),
         ("~fs-01234567.a.20100", Some("a")),

@@ -21,6 +21,7 @@ mod fake;
 mod fake_limits;
 mod host;
 mod house;
+mod identity;
 mod ministack;
 mod minute;
 mod minutes;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
+use crate::aws::efs::Efs;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
 use crate::model::{Host, Moment};
@@ -20,12 +21,14 @@ pub mod dry_run;
 mod ending;
 pub mod host;
 mod kept;
+pub mod look_up;
 mod reading;
 pub mod runtime;
 pub mod status;
 
 use host::HostFinder;
 use kept::resume;
+use look_up::{Asking, LookUp};
 use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
 use status::{Samples, Status};
@@ -55,6 +58,8 @@ pub struct Daemon<'a, C, D: Disk> {
     runtime: &'a RuntimeDirectory,
     monitor: Monitor,
     reader: Reader,
+    /// Where EFS may be asked whose an address is.
+    look_up: Option<(&'a Efs, LookUp)>,
     host: Host,
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
@@ -83,6 +88,7 @@ pub struct Daemon<'a, C, D: Disk> {
 struct Failing {
     commit: bool,
     status: Latch,
+    targets: Latch,
 }
 
 type InFlight<'a> = Pin<Box<dyn Future<Output = (Request, Result<(), Failure>)> + 'a>>;
@@ -111,6 +117,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             runtime,
             reader: Reader::new(&monitor),
             monitor,
+            look_up: None,
             host: Host::Pending,
             boot_id,
             goes_on,
@@ -134,6 +141,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, mut signal: impl AsyncFnMut()) {
         let mut shutdown = Box::pin(signal());
         let mut in_flight: Option<InFlight<'_>> = None;
+        let mut asking: Option<Asking<'_>> = None;
         let mut finding = Box::pin(finder.find(self.clock));
         info!(
             version = env!("CARGO_PKG_VERSION"),
@@ -156,6 +164,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                     Step::Idle => {}
                 }
             }
+            let mut ask_at = None;
+            if asking.is_none() {
+                (asking, ask_at) = self.next_question();
+            }
             let now = self.clock.now();
             tokio::select! {
                 biased;
@@ -166,7 +178,12 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                     in_flight = None;
                     self.answered(request, &answer);
                 }
+                answer = answered(&mut asking) => {
+                    asking = None;
+                    self.learned(answer);
+                }
                 () = sleep_until(wake, now) => {}
+                () = sleep_until(ask_at, now) => {}
             }
         }
         info!("stopping: taking a last reading");
@@ -274,8 +291,9 @@ fn send<'a>(sink: &'a impl Sink, request: Request) -> InFlight<'a> {
     })
 }
 
-async fn answered(in_flight: &mut Option<InFlight<'_>>) -> (Request, Result<(), Failure>) {
-    match in_flight {
+/// What comes back, when something is under way.
+async fn answered<T>(under_way: &mut Option<Pin<Box<dyn Future<Output = T> + '_>>>) -> T {
+    match under_way {
         Some(answer) => answer.await,
         None => pending().await,
     }

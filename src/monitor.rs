@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{OwnFigures, Profile};
-use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount};
+use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted};
 use crate::minutes::{Dropped, Minutes, SeriesLimit};
 use crate::model::{Datum, FileSystemId, Moment};
 use crate::mountstats::{self, unescape};
@@ -114,6 +114,26 @@ impl Monitor {
         let problems = parsed.problems.iter().chain(&unread_mounts);
         sighting.problems = problems.take(NAMED).map(ToString::to_string).collect();
         sighting
+    }
+
+    /// Lets EFS be asked whose an address is, beginning with what it said before.
+    pub fn look_up(&mut self, targets: Targets) {
+        self.attribution = Attribution::with_targets(Some(targets));
+    }
+
+    /// What EFS said of addresses; `None` where it may not be asked.
+    pub fn targets(&self) -> Option<&Targets> {
+        self.attribution.targets()
+    }
+
+    /// The same, to be added to. What is new counts from the next reading on.
+    pub fn targets_mut(&mut self) -> Option<&mut Targets> {
+        self.attribution.targets_mut()
+    }
+
+    /// The addresses of the last reading that EFS must be asked about.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        self.state.last().map_or_else(Vec::new, |last| self.attribution.wanted(last))
     }
 
     /// The data of the minutes that end at or before the last reading.

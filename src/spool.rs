@@ -8,6 +8,7 @@
 //! counters.next                the same for a commit that is under way
 //! 000000000042-000.request     part 0 of commit 42: what one PutMetricData request carries
 //! lock                         held by the process that uses the directory
+//! mount-targets.json           what the daemon keeps beside them ([`Spool::keep`]), whole or not at all
 //! *.tmp                        a file that is being written
 //! rejected.jsonl[.1]           data that CloudWatch refused for good, one JSON object a line, for people
 //! ```
@@ -116,6 +117,22 @@ pub struct Entry {
     /// Some dimension waits for the host's id.
     pub needs_host: bool,
     pub namespace: Arc<str>,
+}
+
+/// A text that is kept beside the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// What EFS said of addresses.
+    MountTargets,
+}
+
+impl Note {
+    /// The name of its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Note::MountTargets => "mount-targets.json",
+        }
+    }
 }
 
 /// Why a request leaves the disk.
@@ -303,6 +320,16 @@ impl<D: Disk> Spool<D> {
     pub fn counters(&self) -> Result<Option<Vec<u8>>, SpoolError> {
         let counters = reopen::read_counters(&self.disk, COUNTERS)?;
         Ok(counters.filter(|counters| counters.owner == self.owner).map(|counters| counters.blob))
+    }
+
+    /// Keeps a text of the daemon's own beside the requests: durably, the old one or the new one, whole.
+    pub fn keep(&mut self, note: Note, content: &[u8]) -> Result<(), SpoolError> {
+        Ok(self.replace(note.name(), content)?)
+    }
+
+    /// What is kept under that name, if it can be read.
+    pub fn kept(&self, note: Note) -> Option<Vec<u8>> {
+        self.disk.read(note.name()).ok()
     }
 
     /// What was lost; cheaper than the whole [`Spool::standing`].

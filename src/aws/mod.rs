@@ -3,6 +3,7 @@
 //! Credentials, endpoints, proxies and certificates come from the SDK's usual places. Certificates of one's own
 //! (an inspecting proxy, a private endpoint) are named by `SSL_CERT_FILE`; the SDK does not read `AWS_CA_BUNDLE`.
 
+pub mod efs;
 pub mod host;
 pub mod metrics;
 

@@ -7,11 +7,12 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::config::ConfigFlags;
-use crate::efs::{Answer, Lookups, MountName, helper_mounts, identify};
+use crate::efs::{Answer, Lookups, MountName, helper_mounts, identify, shared_ports};
+use crate::model::Moment;
 use crate::mountinfo::DeviceNumber;
 use crate::mountstats::{self, Parsed, Record, unescape};
 use crate::names::{printable, raw_hex, safe_json, utf8};
-use crate::sampler::join::{Seen, join_texts};
+use crate::sampler::join::{Seen, Superblock, join_texts};
 use crate::source::View;
 
 /// Show every NFS mount: which file system it is, or why it is not one of EFS
@@ -48,7 +49,10 @@ pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let configured = super::run::configured_mounts(&config);
     let parsed = mountstats::parse(&reading.mountstats);
     let (seen, _) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
-    let rows = rows(&parsed, &seen, Lookups { configured: &configured, helper: &helper });
+    let (ports, targets) = (shared_ports(&seen), super::run::targets(&config));
+    let lookups =
+        Lookups { configured: &configured, helper: &helper, shared_ports: &ports, targets: targets.as_ref() };
+    let rows = rows(&parsed, &seen, reading.moment, lookups);
     match args.json {
         true => writeln!(out, "{}", safe_json(&as_json(&rows, &parsed).to_string()))?,
         false => write_table(&rows, reading.view, out)?,
@@ -69,23 +73,30 @@ pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn rows<'a>(parsed: &'a Parsed<'a>, seen: &Seen<'a>, lookups: Lookups<'_>) -> Vec<Row<'a>> {
-    let mut numbers: HashMap<usize, (DeviceNumber, &'a [u8])> = HashMap::new();
+fn rows<'a>(parsed: &'a Parsed<'a>, seen: &Seen<'a>, moment: Moment, lookups: Lookups<'_>) -> Vec<Row<'a>> {
+    let mut superblocks: HashMap<usize, (&Superblock<'a>, &'a [u8])> = HashMap::new();
     for superblock in &seen.superblocks {
         let Some(first) = superblock.records.first() else { continue };
         for record in &superblock.records {
-            numbers.insert(record.line, (superblock.number, first.mount_point));
+            superblocks.insert(record.line, (superblock, first.mount_point));
         }
     }
     let nfs = parsed.records.iter().filter_map(|record| Some((record, record.statistics.as_ref()?)));
     let row = |(record, statistics): (&'a Record<'a>, &mountstats::Statistics<'a>)| {
-        let device = record.device.unwrap_or_default();
-        let mount = MountName { device, mount_point: record.mount_point, options: statistics.options };
-        let known = numbers.get(&record.line);
+        let known = superblocks.get(&record.line);
+        let mount = match known {
+            Some((superblock, _)) => MountName::of(superblock, record, moment),
+            None => MountName {
+                device: record.device.unwrap_or_default(),
+                mount_point: record.mount_point,
+                options: statistics.options,
+                ..MountName::default()
+            },
+        };
         Row {
             record,
             answer: identify(mount, lookups),
-            number: known.map(|(number, _)| *number),
+            number: known.map(|(superblock, _)| superblock.number),
             same_as: known.map(|(_, first)| *first).filter(|first| *first != record.mount_point),
         }
     };

@@ -9,16 +9,19 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::ConfigFlags;
+use crate::aws::efs::Efs;
 use crate::aws::metrics::CloudWatch;
 use crate::clock::SystemClock;
-use crate::config::{Config, LogFormat, LogLevel};
+use crate::config::{Config, LogFormat, LogLevel, Origin};
 use crate::daemon::dry_run::DryRun;
 use crate::daemon::host::HostFinder;
+use crate::daemon::look_up::kept_targets;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
 use crate::daemon::{Daemon, Edges, Settings};
-use crate::efs::{ConfiguredMount, Identity};
+use crate::efs::{ConfiguredMount, Identity, Targets};
 use crate::monitor;
 use crate::publish::Publisher;
+use crate::recording::Recording;
 use crate::source::{Roots, Source};
 use crate::spool::{Directory, Limits, Opened, Spool};
 
@@ -50,7 +53,9 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let settings = settings(&config);
     let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
     if args.dry_run {
-        let dry_run = |host| DryRun { settings: &settings, host, once: args.once };
+        let targets = targets(&config);
+        let targets = targets.as_ref();
+        let dry_run = |host| DryRun { settings: &settings, host, targets, once: args.once };
         return match super::replay::recording(&config, &args.flags)? {
             None => dry_run(&finder.without_network()).run(&source, &SystemClock, out),
             Some(recording) => {
@@ -67,12 +72,16 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let opened = open_spool(&config, &source)?;
     let publisher = Publisher::new(&source.installation(), config.publish_interval, fastrand::Rng::new());
     let sink = CloudWatch::new(config.publish.region.clone());
+    let efs = config.identity.lookup.then(|| Efs::new(config.publish.region.clone()));
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
     let tokio = tokio.context("starting")?;
     let ended = tokio.block_on(async {
         let mut signals = Signals::new().context("waiting for signals")?;
         let edges = Edges { source: &source, clock: &SystemClock, runtime: &runtime_dir };
         let mut daemon = Daemon::new(settings, edges, opened, publisher);
+        if let Some(efs) = &efs {
+            daemon.look_up_with(efs);
+        }
         match args.once {
             true => daemon.once(&sink, &finder, signals.next()).await,
             false => {
@@ -94,6 +103,20 @@ pub(super) fn source(config: &Config) -> Source {
         efs_state: config.source.efs_state.clone(),
     };
     Source::new(roots, config.source.namespace)
+}
+
+/// What EFS said of addresses to the daemon, where `identity.lookup` allows to ask. With a recording that is what
+/// `--state-dir` names: what this machine's daemon keeps is of no use.
+pub(super) fn targets(config: &Config) -> Option<Targets> {
+    let is_named = |key| matches!(config.origin(key), Origin::Flag { .. });
+    let is_recording = || !matches!(Recording::open(&config.source.procfs), Ok(None));
+    let kept = match (is_named("source.procfs") || is_recording(), is_named("state_dir")) {
+        // Another machine's files, and a person says that they belong together.
+        (true, true) => kept_targets(&config.state_dir, None),
+        (true, false) if is_recording() => None,
+        _ => kept_targets(&config.state_dir, Some(&source(config).installation())),
+    };
+    config.identity.lookup.then(|| kept.unwrap_or_default())
 }
 
 /// The `[[mounts]]` of the configuration.

@@ -11,8 +11,9 @@ use super::{Settings, missed, until_multiple};
 use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
+use crate::efs::Targets;
 use crate::model::{Batch, Datum, Host, Moment};
-use crate::monitor::{Monitor, State};
+use crate::monitor::{self, Monitor, State};
 use crate::recording::{Damage, Recording, Tick};
 use crate::source::Source;
 
@@ -22,6 +23,8 @@ pub struct DryRun<'a> {
     pub settings: &'a Settings,
     /// What stands for this host's id.
     pub host: &'a Host,
+    /// What EFS said of addresses to a daemon; `None` where it may not be asked.
+    pub targets: Option<&'a Targets>,
     /// End after a second sample.
     pub once: bool,
 }
@@ -34,7 +37,7 @@ impl DryRun<'_> {
     /// The mounts cannot be read, when there is no further sample to wait for; the lines cannot be written.
     pub fn run(&self, source: &Source, clock: &impl Clock, out: &mut impl Write) -> anyhow::Result<()> {
         let settings = &self.settings.monitor;
-        let mut monitor = Monitor::new(settings.clone(), State::default());
+        let mut monitor = self.monitor(settings, State::default());
         let mut reader = Reader::new(&monitor);
         let mut own = OwnFigures::default();
         let interval = settings.sample_interval.as_secs();
@@ -75,7 +78,7 @@ impl DryRun<'_> {
     pub fn replay(&self, recording: &Recording, out: &mut impl Write) -> anyhow::Result<()> {
         let mut settings = self.settings.monitor.clone();
         settings.sample_interval = recording.header().interval();
-        let mut monitor = Monitor::new(settings.clone(), State::default());
+        let mut monitor = self.monitor(&settings, State::default());
         let mut reader = Reader::new(&monitor);
         let mut own = OwnFigures::default();
         info!(ticks = recording.len(), "replaying a recording");
@@ -89,7 +92,7 @@ impl DryRun<'_> {
                 }
                 Some(_) => {
                     let state = monitor.state().clone().of_another_boot();
-                    monitor = Monitor::new(settings.clone(), state);
+                    monitor = self.monitor(&settings, state);
                 }
                 None => {}
             }
@@ -101,6 +104,14 @@ impl DryRun<'_> {
             self.close(&mut monitor, &mut own, ticks.peek().is_none(), out)?;
         }
         Ok(())
+    }
+
+    fn monitor(&self, settings: &monitor::Settings, state: State) -> Monitor {
+        let mut monitor = Monitor::new(settings.clone(), state);
+        if let Some(targets) = self.targets {
+            monitor.look_up(targets.clone());
+        }
+        monitor
     }
 
     /// Writes the minutes that have ended, and at the very end the one that has not.

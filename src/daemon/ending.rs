@@ -57,6 +57,17 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 () = tokio::time::sleep(self.settings.monitor.sample_interval) => {}
             }
         }
+        if !interrupted && self.look_up.is_some() {
+            if self.goes_on {
+                self.read();
+            }
+            tokio::select! {
+                biased;
+                () = &mut shutdown => interrupted = true,
+                () = self.ask_all() => {}
+                () = tokio::time::sleep(LAST_DRAIN) => {}
+            }
+        }
         if !interrupted {
             tokio::select! {
                 biased;

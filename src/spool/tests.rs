@@ -400,3 +400,26 @@ fn what_is_above_a_directory_that_is_made_is_no_secret() {
     let mode = |name: &str| std::fs::metadata(parent.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("lib"), mode("lib/efsmon")), (mode("usual"), 0o700));
 }
+
+#[test]
+fn a_note_is_the_old_or_the_new_one_and_disturbs_no_request() {
+    for seed in 0..20 {
+        for steps in 0..6 {
+            let disk = FailingDisk::default();
+            let mut spool = open(&disk).spool;
+            commit_minute(&mut spool, 0).unwrap();
+            let standing = spool.standing();
+            spool.keep(Note::MountTargets, b"old").unwrap();
+            assert_eq!(spool.standing(), standing);
+            disk.cut_power_after(steps);
+            let kept = spool.keep(Note::MountTargets, b"new").is_ok();
+            let disk = disk.after_power_cut(&mut fastrand::Rng::with_seed(seed));
+            let Opened { spool, counters } = open(&disk);
+            let note = spool.kept(Note::MountTargets).unwrap();
+            assert!(note == b"new" || note == b"old" && !kept, "{note:?} after {steps} steps");
+            assert_eq!((counters.as_deref(), minutes(&spool)), (Some(&b"after 0"[..]), vec![minute(0)]));
+            assert_eq!(disk.names(), ["000000000001-000.request", "counters", "mount-targets.json"]);
+        }
+    }
+    assert_eq!(open(&FailingDisk::default()).spool.kept(Note::MountTargets), None);
+}

@@ -1,5 +1,6 @@
 //! The built program, from `/proc` to CloudWatch: what it publishes is what the counters grew by.
 
+mod addresses;
 mod endings;
 mod footprint;
 mod identity;

@@ -55,6 +55,8 @@ pub struct Mount {
     pub mount_point: String,
     minor: u32,
     port: u16,
+    /// The server's, in mountinfo.
+    address: String,
     born: Instant,
     age: u64,
     read: Calls,
@@ -134,6 +136,15 @@ impl Machine {
         self.change(|state| state.add(device, mount_point, 3600, 1_000_000))
     }
 
+    /// As [`Machine::mount`], from the server at `address`.
+    pub fn mount_from(&self, device: &str, address: &str, mount_point: &str) -> usize {
+        self.change(|state| {
+            let place = state.add(device, mount_point, 3600, 1_000_000);
+            state.mounts[place].address = address.to_owned();
+            place
+        })
+    }
+
     /// A mount made just now.
     pub fn mount_now(&self, device: &str, mount_point: &str) -> usize {
         self.change(|state| state.add(device, mount_point, 0, 0))
@@ -148,6 +159,7 @@ impl Machine {
         self.change(|state| {
             let place = state.add("127.0.0.1:/", mount_point, 3600, 1_000_000);
             state.mounts[place].port = port;
+            state.mounts[place].address = "127.0.0.1".to_owned();
             place
         })
     }
@@ -235,6 +247,7 @@ impl State {
             mount_point: mount_point.to_owned(),
             minor: 40 + place as u32,
             port: 2049,
+            address: "10.0.1.5".to_owned(),
             born: Instant::now(),
             age,
             read: calls,
@@ -267,9 +280,9 @@ impl State {
     fn mountinfo(&self) -> String {
         let mut text = "21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n".to_owned();
         for mount in self.mounts.iter().filter(|mount| mount.mounted) {
-            let Mount { device, mount_point, minor, .. } = mount;
+            let Mount { device, mount_point, minor, address, .. } = mount;
             text += &format!(
-                "{minor} 21 0:{minor} / {mount_point} rw,relatime shared:{minor} - nfs4 {device} rw,vers=4.1,addr=10.0.1.5\n"
+                "{minor} 21 0:{minor} / {mount_point} rw,relatime shared:{minor} - nfs4 {device} rw,vers=4.1,addr={address}\n"
             );
         }
         text

@@ -59,7 +59,7 @@ fn a_status_tells_what_is_published_what_is_not_and_why() {
         "publishes    EFSMon (profile minimal) as i-0a1b2c3d4e5f60718",
         "last sent    nothing yet: a minute goes out within a minute of its end",
         "mounts       fs-0123456789abcdef0: 1 mount",
-        "not sent     /mnt/by-address (10.0.1.5:/): its server is not an EFS name; name the file system in [[mounts]] if it is",
+        "not sent     /mnt/by-address (10.0.1.5:/): its server is not an EFS name; if it is EFS, set identity.lookup or name the file system in [[mounts]]",
         "not sent     /mnt/lost (127.0.0.1:/): a server on this host, without a mount helper's port",
         "seen by      efsmon's own process",
         // What the first daemon could not send waits for the end of the minute.
@@ -91,8 +91,8 @@ fn mounts_are_listed_with_what_they_are() {
 MOUNT POINT      FILE SYSTEM           DEVICE    NOTES
 /mnt/a           fs-0123456789abcdef0  0:40      eu-west-1
 /mnt/b           fs-0fedcba9876543210  0:41
-/mnt/by-address  -                     0:42      not published: its server is not an EFS name; name the file system in \
-[[mounts]] if it is; 10.0.1.5:/
+/mnt/by-address  -                     0:42      not published: its server is not an EFS name; if it is EFS, set identity.lookup \
+or name the file system in [[mounts]]; 10.0.1.5:/
 ";
     assert_eq!(stdout(&output), expected);
     let json: Value = serde_json::from_str(&stdout(&efsmon.output(&["mounts", "--json"]))).unwrap();

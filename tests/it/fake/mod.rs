@@ -2,6 +2,7 @@
 //! process can use them.
 
 pub mod cloudwatch;
+pub mod efs;
 pub mod imds;
 pub mod limits;
 pub mod server;

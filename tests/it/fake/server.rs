@@ -25,6 +25,8 @@ pub use hyper::HeaderMap;
 pub struct Request {
     pub method: String,
     pub path: String,
+    /// What comes after `?`; empty without.
+    pub query: String,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
@@ -208,8 +210,9 @@ async fn respond(
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let path = head.uri.path().to_owned();
-    let answer = match handler(Request { method: head.method.to_string(), path, headers: head.headers, body })
-    {
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let request = Request { method: head.method.to_string(), path, query, headers: head.headers, body };
+    let answer = match handler(request) {
         Reply::Answer(answer) => answer,
         Reply::Late(pause, answer) => {
             tokio::time::sleep(pause).await;

@@ -168,7 +168,9 @@ fn a_replay_prints_what_the_daemon_sent() {
     let recording = Recording::open(&path("kept")).unwrap().unwrap();
     let host = Host::Known("host".to_owned());
     let mut requests = Vec::new();
-    DryRun { settings: &settings, host: &host, once: false }.replay(&recording, &mut requests).unwrap();
+    DryRun { settings: &settings, host: &host, targets: None, once: false }
+        .replay(&recording, &mut requests)
+        .unwrap();
     let printed = data(str::from_utf8(&requests).unwrap());
     assert_eq!(printed.len(), sent.len());
     for (printed, sent) in printed.iter().zip(&sent) {

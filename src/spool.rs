@@ -37,6 +37,7 @@ mod disk;
 #[cfg(test)]
 pub(crate) mod failing_disk;
 mod format;
+mod held;
 mod reopen;
 mod standing;
 #[cfg(test)]
@@ -146,6 +147,8 @@ pub struct Spool<D> {
     index: BTreeMap<FileId, Entry>,
     /// Oldest commit first.
     aside: VecDeque<Aside>,
+    /// The last commit of which it is not known whether this machine made it: it and those before are not sent.
+    held: Option<u64>,
     /// Done with, and still on disk.
     doomed: Vec<Doomed>,
     /// The parts of a commit that failed and may have left something behind.
@@ -184,7 +187,7 @@ impl Aside {
 impl<D: Disk> Spool<D> {
     /// The requests that may be sent, oldest first.
     pub fn files(&self) -> impl DoubleEndedIterator<Item = (FileId, &Entry)> {
-        self.index.iter().map(|(id, entry)| (*id, entry))
+        self.index.iter().filter(|(id, _)| !self.is_held(**id)).map(|(id, entry)| (*id, entry))
     }
 
     /// One of [`Spool::files`], while it is there.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efsmon::daemon::host::HostFinder;
+use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::model::Host;
 use efsmon::source::{Namespace, Roots, Source};
 
@@ -75,11 +75,12 @@ fn only_one_name(cloudwatch: &CloudWatch) {
 #[test]
 fn figures_of_a_host_wait_for_its_id_and_the_others_do_not() {
     std::thread::scope(|scope| {
+        scope.spawn(|| no_answer_in_time(Mode::Status(403), "the instance metadata service answers 403"));
         scope.spawn(|| {
-            no_answer_in_time(Mode::Status(403), "the instance metadata service answers 403; enable it")
-        });
-        scope.spawn(|| {
-            no_answer_in_time(Mode::TokenSilent, "HttpPutResponseHopLimit to 2 or use the host's network")
+            no_answer_in_time(
+                Mode::TokenSilent,
+                "the instance metadata service does not answer the token request",
+            )
         });
     });
 }
@@ -115,19 +116,20 @@ fn the_board_names_the_instance_when_the_metadata_service_does_not() {
     only_one_name(&cloudwatch);
 }
 
-fn without_network(machine: &Machine, in_container: bool) -> Host {
+fn without_network(machine: &Machine, surroundings: Surroundings) -> Host {
     let path = |folder: &str| machine.path().join(folder);
     let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
-    HostFinder::new(None, &Source::new(roots, Namespace::Own), in_container).without_network()
+    HostFinder::new(None, &Source::new(roots, Namespace::Own), surroundings).without_network()
 }
 
 #[test]
 fn a_host_name_is_an_id_only_off_ec2_and_outside_of_containers() {
     let machine = Machine::new();
-    assert_eq!(without_network(&machine, false), Host::Known(HOST_NAME.to_owned()));
-    assert_eq!(without_network(&machine, true), Host::Pending);
+    assert_eq!(without_network(&machine, Surroundings::Host), Host::Known(HOST_NAME.to_owned()));
+    assert_eq!(without_network(&machine, Surroundings::Container), Host::Pending);
+    assert_eq!(without_network(&machine, Surroundings::Pod), Host::Pending);
     machine.be_ec2();
-    assert_eq!(without_network(&machine, false), Host::Pending);
+    assert_eq!(without_network(&machine, Surroundings::Host), Host::Pending);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The built program, from `/proc` to CloudWatch: what it publishes is what the counters grew by.
 
+mod clones;
 mod endings;
 mod footprint;
 mod identity;
+mod late;
 mod machine;
 mod process;
 mod promises;
@@ -11,6 +13,7 @@ mod readings;
 mod reports;
 mod rounds;
 mod state;
+mod switched_off;
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

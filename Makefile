@@ -16,7 +16,7 @@ deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 
-.PHONY: demo test bench compiler rust python strace nfsiostat
+.PHONY: demo test bench compiler rust python strace ip nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -26,7 +26,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace $(deny) $(ministack)
+test: rust strace ip $(deny) $(ministack)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -61,6 +61,10 @@ rust: compiler
 # One test looks at the system calls of the program.
 strace:
 	@command -v strace >/dev/null || { $(call apt,strace); }
+
+# One test has a network of its own.
+ip:
+	@command -v ip >/dev/null || { $(call apt,iproute2); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }

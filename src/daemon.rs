@@ -20,13 +20,15 @@ use crate::spool::{Disk, Opened, Spool};
 pub mod dry_run;
 mod ending;
 pub mod host;
+mod instance;
 mod kept;
 pub mod look_up;
 mod reading;
 pub mod runtime;
 pub mod status;
 
-use host::HostFinder;
+use host::{HostFinder, HostSource, Metadata, Place};
+use instance::LastInstance;
 use kept::resume;
 use look_up::{Asking, LookUp};
 use reading::{Latch, Reader};
@@ -38,6 +40,8 @@ use status::{Samples, Status};
 pub struct Settings {
     pub monitor: monitor::Settings,
     pub namespace: String,
+    /// Whether minutes are kept and sent; else they are dropped as they close, so that no later one holds them.
+    pub publishes: bool,
 }
 
 /// Where the daemon meets the machine.
@@ -61,6 +65,11 @@ pub struct Daemon<'a, C, D: Disk> {
     /// Where EFS may be asked whose an address is.
     look_up: Option<(&'a Efs, LookUp)>,
     host: Host,
+    host_source: Option<HostSource>,
+    place: Place,
+    /// The instance that the state on disk is of, and whether this may be another.
+    last_instance: Option<LastInstance>,
+    doubtful: bool,
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
     goes_on: bool,
@@ -98,15 +107,20 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     pub fn new(
         settings: Settings,
         Edges { source, clock, runtime }: Edges<'a, C>,
-        Opened { spool, counters }: Opened<D>,
+        Opened { mut spool, counters }: Opened<D>,
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
         let counters = counters.unwrap_or_default();
-        let (state, own, goes_on) = match resume(&counters, boot_id.as_deref(), clock.now()) {
-            Some((kept, goes_on)) => (kept.state, kept.own, goes_on),
+        let (state, own, last_instance, goes_on) = match resume(&counters, boot_id.as_deref(), clock.now()) {
+            Some((kept, goes_on)) => (kept.state, kept.own, kept.instance, goes_on),
             None => Default::default(),
         };
+        let doubtful =
+            last_instance.as_ref().is_some_and(|last| last.is_doubtful(source, boot_id.as_deref()));
+        if doubtful {
+            spool.hold();
+        }
         let monitor = Monitor::new(settings.monitor.clone(), state);
         Daemon {
             settings,
@@ -119,6 +133,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             monitor,
             look_up: None,
             host: Host::Pending,
+            host_source: None,
+            place: Place::default(),
+            last_instance,
+            doubtful,
             boot_id,
             goes_on,
             committed: goes_on,
@@ -138,11 +156,15 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
 
     /// Runs until a `signal`, then takes a last reading, closes the open minute and begins requests for 5 s more, or
     /// until another signal. The last request is waited for.
-    pub async fn run(&mut self, sink: &impl Sink, finder: &HostFinder, mut signal: impl AsyncFnMut()) {
+    pub async fn run(
+        &mut self,
+        sink: &impl Sink,
+        finder: &HostFinder<impl Metadata>,
+        mut signal: impl AsyncFnMut(),
+    ) {
         let mut shutdown = Box::pin(signal());
         let mut in_flight: Option<InFlight<'_>> = None;
         let mut asking: Option<Asking<'_>> = None;
-        let mut finding = Box::pin(finder.find(self.clock));
         info!(
             version = env!("CARGO_PKG_VERSION"),
             namespace = self.settings.namespace,
@@ -150,15 +172,17 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             goes_on = self.goes_on,
             "starting"
         );
-        if let Some(host) = finder.configured() {
-            self.host_found(host);
+        if !self.settings.publishes {
+            info!("publish.enabled is false: sampling without keeping or sending any minute");
         }
+        let known = self.wait_for_the_instance(finder).await.or_else(|| finder.configured());
+        let mut finding = self.find(finder, known);
         self.tick();
         self.tell_systemd(sd_notify::NotifyState::Ready);
         loop {
             let mut wake = None;
             if in_flight.is_none() {
-                match self.publisher.next(self.clock.now(), &mut self.spool, &self.host) {
+                match self.next_step(self.clock.now()) {
                     Step::Send(request) => in_flight = Some(send(sink, request)),
                     Step::WaitUntil(monotonic) => wake = Some(monotonic),
                     Step::Idle => {}
@@ -173,7 +197,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                 biased;
                 () = &mut shutdown => break,
                 () = sleep_until(Some(self.next_tick), now) => self.tick(),
-                host = &mut finding, if self.host == Host::Pending => self.host_found(host),
+                identity = &mut finding => finding = self.find(finder, Some(identity)),
                 (request, answer) = answered(&mut in_flight) => {
                     in_flight = None;
                     self.answered(request, &answer);
@@ -229,15 +253,12 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.write_status();
     }
 
-    fn host_found(&mut self, host: Host) {
-        match &host {
-            Host::Known(id) => info!(host = id, "this host's id"),
-            _ => warn!(
-                "this host has no id: no instance metadata, no asset tag, and a container's name is nobody's; \
-                 figures of single hosts are not published until host.id is set"
-            ),
+    /// What to send next, when anything is sent at all.
+    fn next_step(&mut self, now: Moment) -> Step {
+        match self.settings.publishes {
+            true => self.publisher.next(now, &mut self.spool, &self.host),
+            false => Step::Idle,
         }
-        self.host = host;
     }
 
     fn write_status(&mut self) {
@@ -257,6 +278,14 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             profile: self.settings.monitor.profile.name().to_owned(),
             host_id,
             host_id_pending: self.host == Host::Pending,
+            host_source: self.host_source,
+            host_region: self.place.region.clone(),
+            host_zone: self.place.zone.clone(),
+            host_zone_id: self.place.zone_id.clone(),
+            host_account_id: self.place.account_id.clone(),
+            host_instance_type: self.place.instance_type.clone(),
+            host_tags: self.place.tags.clone(),
+            publishes: self.settings.publishes,
             samples: self.samples,
             reading_error: self.reading_error.clone(),
             sighting: self.sighting.clone(),

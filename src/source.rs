@@ -97,11 +97,18 @@ const STATE_FILE_BYTES: u64 = 64 * 1024;
 pub struct Source {
     roots: Roots,
     namespace: Namespace,
+    /// Where the installation's own files are: `/`.
+    installation: PathBuf,
 }
 
 impl Source {
     pub fn new(roots: Roots, namespace: Namespace) -> Source {
-        Source { roots, namespace }
+        Source { roots, namespace, installation: PathBuf::from("/") }
+    }
+
+    /// The same on another installation, with `etc` and `var` below `root`.
+    pub fn installed_at(self, root: &Path) -> Source {
+        Source { installation: root.to_owned(), ..self }
     }
 
     /// Reads one sample. A read error, or a text that was cut, voids the whole of it: half a list of mounts
@@ -142,7 +149,9 @@ impl Source {
 
     /// This installation's id (machine-id(5)).
     pub fn machine_id(&self) -> Option<String> {
-        ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| self.line(PathBuf::from(path)))
+        ["etc/machine-id", "var/lib/dbus/machine-id"]
+            .iter()
+            .find_map(|path| self.line(self.installation.join(path)))
     }
 
     /// Which installation on which machine this is: the machine-id, or else the host name, and the board's asset tag

@@ -23,7 +23,8 @@
 //!
 //! OWNER is the machine that wrote it (machine-id, and instance id if there is one); OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
 //! the data; HOST is `host` if they wait for the host's id, else `-`. A file of another owner or of another version is
-//! set aside: never sent, and the first to go when space is needed. So is one that cannot be read, which is lost to this
+//! set aside: never sent, and the first to go when space is needed. What turns out to be another instance's becomes a file
+//! of the owner OWNER/INSTANCE. So is one that cannot be read, which is lost to this
 //! process and may be there for the next.
 //!
 //! Commit N: write `counters.next` and sync; write each part under a temporary name and rename it; sync; rename
@@ -38,6 +39,7 @@ mod disk;
 #[cfg(test)]
 pub(crate) mod failing_disk;
 mod format;
+mod held;
 mod reopen;
 mod standing;
 #[cfg(test)]
@@ -163,6 +165,8 @@ pub struct Spool<D> {
     index: BTreeMap<FileId, Entry>,
     /// Oldest commit first.
     aside: VecDeque<Aside>,
+    /// The last commit of which it is not known whether this machine made it: it and those before are not sent.
+    held: Option<u64>,
     /// Done with, and still on disk.
     doomed: Vec<Doomed>,
     /// The parts of a commit that failed and may have left something behind.
@@ -201,7 +205,7 @@ impl Aside {
 impl<D: Disk> Spool<D> {
     /// The requests that may be sent, oldest first.
     pub fn files(&self) -> impl DoubleEndedIterator<Item = (FileId, &Entry)> {
-        self.index.iter().map(|(id, entry)| (*id, entry))
+        self.index.iter().filter(|(id, _)| !self.is_held(**id)).map(|(id, entry)| (*id, entry))
     }
 
     /// One of [`Spool::files`], while it is there.

@@ -6,7 +6,6 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_sdk_efs::Client;
-use aws_sdk_efs::config::Builder;
 use aws_sdk_efs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_efs::types::{LifeCycleState, MountTargetDescription};
 use tokio::time::Instant;
@@ -88,8 +87,7 @@ impl Efs {
         let config = super::load(self.region.as_deref()).await;
         let config = config.map_err(|not_ready| Failure::Other(not_ready.to_string()))?;
         let region = config.region().map(ToString::to_string).unwrap_or_default();
-        let client = Builder::from(&config).http_client(super::short_lived_connections()).build();
-        Ok(self.client.borrow_mut().insert((Client::from_conf(client), region)).clone())
+        Ok(self.client.borrow_mut().insert((Client::new(&config), region)).clone())
     }
 
     async fn file_systems(&self, client: &Client) -> Result<Said, Failure> {

@@ -17,6 +17,8 @@ use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit};
 
 use super::NotReady;
+use super::connections::{self, BundleError};
+use super::role::{self, Role, RoleError};
 use crate::model::{Batch, Datum};
 use crate::publish::{Failure, Refusal, Sink, Verdict, verdict};
 
@@ -29,18 +31,30 @@ pub struct CloudWatch {
 
 struct Search {
     region: Option<String>,
+    role: Option<Role>,
 }
 
 impl CloudWatch {
     /// Looks for region and credentials when the first request is sent, and again after every one that failed for want
     /// of them: they may come later, and the SDK reads a profile only once. Until then, putting fails and says why.
     pub fn new(region: Option<String>) -> CloudWatch {
-        CloudWatch { search: Some(Search { region }), client: RefCell::default() }
+        CloudWatch { search: Some(Search { region, role: None }), client: RefCell::default() }
     }
 
-    /// With a configuration that is there already.
-    pub fn with(config: &SdkConfig) -> CloudWatch {
-        CloudWatch { search: None, client: RefCell::new(Some(client(config))) }
+    /// The same, but publishing as that role, where there is one.
+    pub fn with_role(self, role: Option<Role>) -> CloudWatch {
+        CloudWatch { search: self.search.map(|search| Search { role, ..search }), ..self }
+    }
+
+    /// With a configuration that is there already, but for its HTTP client.
+    ///
+    /// # Errors
+    ///
+    /// The certificates that the environment names are of no use.
+    pub fn with(config: SdkConfig) -> Result<CloudWatch, BundleError> {
+        let http = connections::as_the_environment_says()?;
+        let config = config.into_builder().http_client(http).build();
+        Ok(CloudWatch { search: None, client: RefCell::new(Some(client(&config))) })
     }
 
     async fn client(&self) -> Result<Client, Failure> {
@@ -48,10 +62,12 @@ impl CloudWatch {
             return Ok(client);
         }
         let region = self.search.as_ref().and_then(|search| search.region.as_deref());
-        match super::load(region).await {
-            Ok(config) => Ok(self.client.borrow_mut().insert(client(&config)).clone()),
-            Err(not_ready) => Err(unsent(not_ready.to_string())),
-        }
+        let config = super::load(region).await.map_err(|not_ready| unsent(not_ready.to_string()))?;
+        let config = match self.search.as_ref().and_then(|search| search.role.as_ref()) {
+            Some(role) => role::assume(role, config).await,
+            None => config,
+        };
+        Ok(self.client.borrow_mut().insert(client(&config)).clone())
     }
 
     fn look_again(&self) {
@@ -64,11 +80,8 @@ impl CloudWatch {
 /// The SDK does not retry here: PutMetricData cannot be told that a request is a repetition, so an attempt whose
 /// answer got lost would be counted twice unseen. The spool repeats what failed clearly.
 fn client(config: &SdkConfig) -> Client {
-    let config = Builder::from(config)
-        .retry_config(RetryConfig::disabled())
-        .timeout_config(super::timeouts())
-        .http_client(super::short_lived_connections())
-        .build();
+    let config =
+        Builder::from(config).retry_config(RetryConfig::disabled()).timeout_config(super::timeouts()).build();
     Client::from_conf(config)
 }
 
@@ -183,6 +196,9 @@ fn failure(error: &SdkError<PutMetricDataError>, server: Option<String>) -> Fail
     let may_have_left = server.is_some() && status.is_none() && !no_connection;
     let credentials = super::in_chain::<CredentialsError>(error);
     let cause = || super::one_line(error.source().unwrap_or(error));
+    if let Some(error) = super::in_chain::<RoleError>(error) {
+        return Failure { status, code, message: error.to_string(), may_have_left };
+    }
     let message = match (&code, credentials, status, server) {
         (Some(code), ..) => format!("{code}: {}", error.message().unwrap_or("no message")),
         (None, Some(error), ..) => NotReady::Credentials { reason: super::one_line(error) }.to_string(),

@@ -1,11 +1,14 @@
 //! The only place that names AWS's SDK: how it is configured, and what efsmon asks of it.
 //!
-//! Credentials, endpoints, proxies and certificates come from the SDK's usual places. Certificates of one's own
-//! (an inspecting proxy, a private endpoint) are named by `SSL_CERT_FILE`; the SDK does not read `AWS_CA_BUNDLE`.
+//! Credentials, endpoints and proxies come from the SDK's usual places. Certificates of one's own (an inspecting proxy,
+//! a private endpoint) are named by `AWS_CA_BUNDLE`, as for the AWS CLI, or by `SSL_CERT_FILE`.
 
+mod connections;
+pub mod ecs;
 pub mod efs;
 pub mod host;
 pub mod metrics;
+pub mod role;
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,12 +20,6 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_credential_types::provider::ProvideCredentials;
-use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
-use aws_smithy_http_client::{Builder, Connector};
-use aws_smithy_runtime_api::client::http::{
-    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
-};
 
 /// For DNS, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -30,10 +27,6 @@ const CONNECT: Duration = Duration::from_secs(2);
 const READ: Duration = Duration::from_secs(4);
 const ATTEMPT: Duration = Duration::from_secs(5);
 const OPERATION: Duration = Duration::from_secs(12);
-
-/// Shorter than the pause between two publishes (60 s), so that none starts on a connection that a firewall or
-/// CloudWatch has dropped meanwhile: such a request's outcome would be unknown.
-const IDLE: Duration = Duration::from_secs(20);
 
 /// Why no request can be signed yet. Never a reason to stop: both may come later.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +47,8 @@ pub enum NotReady {
         OPERATION.as_secs()
     )]
     Slow,
+    #[error(transparent)]
+    Certificates(#[from] connections::BundleError),
 }
 
 /// Finds the region (`region`, `AWS_REGION`, the profile, instance metadata: the first that there is) and credentials.
@@ -63,8 +58,9 @@ pub async fn load(region: Option<&str>) -> Result<SdkConfig, NotReady> {
         .or_else(EnvironmentVariableRegionProvider::new())
         .or_else(ProfileFileRegionProvider::new())
         .or_else(host::region());
+    let http = connections::as_the_environment_says()?;
     let found = async {
-        let config = loader().region(regions).load().await;
+        let config = loader().http_client(http).region(regions).load().await;
         if config.region().is_none() {
             return Err(NotReady::Region);
         }
@@ -96,30 +92,6 @@ fn timeouts() -> TimeoutConfig {
         .operation_attempt_timeout(ATTEMPT)
         .operation_timeout(OPERATION)
         .build()
-}
-
-/// An HTTP client like the SDK's own (proxies from the environment, the system's certificates), which forgets a
-/// connection after [`IDLE`].
-fn short_lived_connections() -> SharedHttpClient {
-    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT).read_timeout(READ).build();
-    let connector = SharedHttpConnector::new(
-        Connector::builder()
-            .connector_settings(settings)
-            .pool_idle_timeout(IDLE)
-            .proxy_config(ProxyConfig::from_env())
-            .tls_provider(tls())
-            .build(),
-    );
-    http_client_fn(move |_, _| connector.clone())
-}
-
-/// An HTTP client that uses no proxy: a link-local address asked for through one is another machine's.
-fn direct_connections() -> SharedHttpClient {
-    Builder::new().tls_provider(tls()).build_https()
-}
-
-fn tls() -> Provider {
-    Provider::rustls(CryptoMode::AwsLc)
 }
 
 /// Whether `error` arose before there was a connection: DNS, refusal, connect time-out, proxy, TLS.

@@ -8,8 +8,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::config::ConfigFlags;
-use super::run::{Signals, in_container};
+use super::run::Signals;
 use crate::clock::{Clock, SystemClock};
+use crate::daemon::host::Surroundings;
 use crate::daemon::until_multiple;
 use crate::recording::redact::Redaction;
 use crate::recording::{About, Header, MARKER, Recorder, Recording, Tick};
@@ -78,9 +79,10 @@ fn record(args: &RecordArgs) -> anyhow::Result<Total> {
     let source = super::run::source(&config);
     let interval = args.interval.unwrap_or(config.sample_interval);
     let mut redaction = args.redact.then(Redaction::default);
+    let in_container = Surroundings::of_this_process() != Surroundings::Host;
     let header = Header::new(interval, args.redact);
     let mut taker =
-        Taker::create(&args.directory, &header, &About::ask(&source, in_container()), &mut redaction)?;
+        Taker::create(&args.directory, &header, &About::ask(&source, in_container), &mut redaction)?;
     let end = if args.count.is_some() { "" } else { "; Ctrl-C ends it" };
     note(&format!("recording to {} every {} s{end}", args.directory.display(), interval.as_secs()));
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting")?;

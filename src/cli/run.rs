@@ -1,8 +1,6 @@
 //! `efsmon run`: the daemon.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,14 +9,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::config::ConfigFlags;
 use crate::aws::efs::Efs;
 use crate::aws::metrics::CloudWatch;
+use crate::aws::role::Role;
 use crate::clock::SystemClock;
 use crate::config::{Config, LogFormat, LogLevel, Origin};
 use crate::daemon::dry_run::DryRun;
-use crate::daemon::host::HostFinder;
+use crate::daemon::host::{HostFinder, Surroundings};
 use crate::daemon::look_up::kept_targets;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
 use crate::daemon::{Daemon, Edges, Settings};
 use crate::efs::{ConfiguredMount, Identity, Targets};
+use crate::model::Host;
 use crate::monitor;
 use crate::publish::Publisher;
 use crate::recording::Recording;
@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     start_log(&config);
     let source = source(&config);
     let settings = settings(&config);
-    let finder = HostFinder::new(config.host.id.clone(), &source, in_container());
+    let finder = HostFinder::new(config.host.id.clone(), &source, Surroundings::of_this_process());
     if args.dry_run {
         let targets = targets(&config);
         let targets = targets.as_ref();
@@ -59,7 +59,8 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
         return match super::replay::recording(&config, &args.flags)? {
             None => dry_run(&finder.without_network()).run(&source, &SystemClock, out),
             Some(recording) => {
-                let finder = HostFinder::new(config.host.id.clone(), &recording.machine(), false);
+                let finder =
+                    HostFinder::new(config.host.id.clone(), &recording.machine(), Surroundings::Host);
                 dry_run(&finder.without_network()).replay(&recording, out)
             }
         };
@@ -71,7 +72,7 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let runtime_dir = lock_runtime(&config)?;
     let opened = open_spool(&config, &source)?;
     let publisher = Publisher::new(&source.installation(), config.publish_interval, fastrand::Rng::new());
-    let sink = CloudWatch::new(config.publish.region.clone());
+    let sink = CloudWatch::new(config.publish.region.clone()).with_role(role(&config, &finder));
     let efs = config.identity.lookup.then(|| Efs::new(config.publish.region.clone()));
     let tokio = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
     let tokio = tokio.context("starting")?;
@@ -143,7 +144,19 @@ fn settings(config: &Config) -> Settings {
             mounts: configured_mounts(config),
         },
         namespace: config.namespace.clone(),
+        publishes: config.publish.enabled,
     }
+}
+
+/// The role to publish as.
+fn role(config: &Config, finder: &HostFinder) -> Option<Role> {
+    let host = match finder.without_network() {
+        Host::Known(id) => Some(id),
+        Host::Pending | Host::Unknown => None,
+    };
+    let publish = &config.publish;
+    let arn = publish.role_arn.clone()?;
+    Some(Role::new(arn, publish.external_id.clone(), host.as_deref()))
 }
 
 fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {
@@ -164,14 +177,6 @@ fn open_spool(config: &Config, source: &Source) -> anyhow::Result<Opened<Directo
     let limits = Limits { max_bytes: config.spool.max_mib << 20, max_age: config.spool.max_age };
     let disk = Directory::open(path).with_context(which)?;
     Spool::open(disk, &source.installation(), limits).with_context(which)
-}
-
-/// Whether a container's name would pass for this host's.
-pub(super) fn in_container() -> bool {
-    let names = ["KUBERNETES_SERVICE_HOST", "ECS_CONTAINER_METADATA_URI_V4", "container"];
-    let files = ["/.dockerenv", "/run/.containerenv"];
-    names.iter().any(|name| std::env::var_os(name).is_some())
-        || files.iter().any(|file| File::open(Path::new(file)).is_ok())
 }
 
 /// SIGTERM and SIGINT, one after the other.

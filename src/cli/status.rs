@@ -70,7 +70,11 @@ fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
     };
     writeln!(out, "efsmon {version}, process {pid}, started {} ago", ago(now - status.started))?;
     writeln!(out, "publishes    {} (profile {}) as {host}", status.namespace, status.profile)?;
-    write_publish(status, now, out)?;
+    write_host(status, out)?;
+    match status.publishes {
+        true => write_publish(status, now, out)?,
+        false => writeln!(out, "NOT SENDING  publish.enabled is false: minutes are dropped as they end")?,
+    }
     write_mounts(status, out)?;
     match (status.series, status.scopes_left_out) {
         (series, 0) => writeln!(out, "series       {series}")?,
@@ -82,6 +86,29 @@ fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
     let (taken, void, missed) = (samples.taken, samples.void, samples.missed);
     writeln!(out, "samples      {taken} taken, {void} void, {missed} missed")?;
     write_spool(status, out)
+}
+
+/// Where the id comes from, and where the host is.
+fn write_host(status: &Status, out: &mut impl Write) -> io::Result<()> {
+    let source = status.host_source.map(|source| format!("id from {}", source.name()));
+    let zone = match (&status.host_zone, &status.host_zone_id) {
+        (Some(zone), Some(id)) => Some(format!("in {zone} ({id})")),
+        (Some(place), None) | (None, Some(place)) => Some(format!("in {place}")),
+        (None, None) => status.host_region.as_ref().map(|region| format!("in {region}")),
+    };
+    let account = status.host_account_id.as_ref().map(|id| format!("account {id}"));
+    let facts: Vec<String> =
+        [source, status.host_instance_type.clone(), zone, account].into_iter().flatten().collect();
+    if !facts.is_empty() {
+        writeln!(out, "host         {}", facts.join(", ").escape_debug())?;
+    }
+    let mut tags: Vec<(&String, &String)> = status.host_tags.iter().collect();
+    tags.sort_by_key(|(key, _)| *key != "Name");
+    let tags: Vec<String> = tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    match tags.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "tags         {}", tags.join(", ").escape_debug()),
+    }
 }
 
 fn write_publish(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {

@@ -96,10 +96,23 @@ pub fn load(inputs: &Inputs) -> Result<Loaded, ConfigError> {
         set_text(&mut config, flag.key, &flag.value, Origin::Flag { name: flag.name }, &mut problems);
     }
 
+    problems.extend(contradiction(&config));
     match problems.is_empty() {
         true => Ok(Loaded { config, files, warnings }),
         false => Err(ConfigError { problems }),
     }
+}
+
+/// What no single setting shows.
+fn contradiction(config: &Config) -> Option<String> {
+    let key = "publish.external_id";
+    (config.publish.external_id.is_some() && config.publish.role_arn.is_none()).then(|| {
+        format!(
+            "{}: {key}: found without publish.role_arn; allowed: with the role whose trust policy asks for it, or not \
+             at all",
+            config.origin(key)
+        )
+    })
 }
 
 fn environment_variable(name: &str) -> Origin {

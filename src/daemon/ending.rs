@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use tracing::{error, info};
 
-use super::host::HostFinder;
+use super::host::{HostFinder, Metadata};
 use super::{Daemon, InFlight, answered, send, sleep_until};
 use crate::clock::Clock;
 use crate::model::Host;
@@ -44,11 +44,13 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     pub async fn once(
         &mut self,
         sink: &impl Sink,
-        finder: &HostFinder,
+        finder: &HostFinder<impl Metadata>,
         shutdown: impl Future<Output = ()>,
     ) -> anyhow::Result<()> {
         let mut shutdown = pin!(shutdown);
         let mut interrupted = false;
+        let known = self.wait_for_the_instance(finder).await.or_else(|| finder.configured());
+        let mut finding = self.find(finder, known);
         if !self.goes_on {
             self.tick();
             tokio::select! {
@@ -72,7 +74,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             tokio::select! {
                 biased;
                 () = &mut shutdown => interrupted = true,
-                host = finder.find(self.clock) => self.host_found(host),
+                identity = &mut finding, if self.host == Host::Pending => self.identified(&identity),
                 () = tokio::time::sleep(LAST_DRAIN) => {}
             }
         }
@@ -91,6 +93,9 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                  see the log"
             );
         }
+        if !self.settings.publishes {
+            return Ok(());
+        }
         match self.left(end.stopped) {
             Some(left) => bail!("not all was sent, {left}"),
             None => Ok(()),
@@ -103,11 +108,15 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         let left = self.spool.files().filter(|(id, _)| id.newest.start() <= takes_until);
         let (waiting, others): (Vec<_>, Vec<_>) =
             left.partition(|(_, entry)| entry.needs_host && self.host == Host::Pending);
-        let files = waiting.len() + others.len();
+        let held = self.spool.held_files();
+        let files = waiting.len() + others.len() + held;
         let publish = self.publisher.standing();
         let failure = publish.last_failure.map(|failure| failure.message);
         let why = match stopped {
             _ if files == 0 => return None,
+            _ if held == files => {
+                "they may be another instance's, and the instance metadata service does not say".to_owned()
+            }
             _ if others.is_empty() => {
                 "this host's id is not known yet; where it stays so, set host.id".to_owned()
             }
@@ -180,7 +189,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 continue;
             }
             now = self.clock.now();
-            match self.publisher.next(now, &mut self.spool, &self.host) {
+            match self.next_step(now) {
                 Step::Send(request) => (*in_flight, wake) = (Some(send(sink, request)), None),
                 Step::WaitUntil(monotonic) => wake = Some(monotonic),
                 Step::Idle => return Stopped::NothingToSend,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tracing::{error, info, warn};
 
 use super::Daemon;
+use super::instance::LastInstance;
 use crate::batch;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
@@ -20,6 +21,8 @@ pub(super) struct Kept {
     /// What the host has not said of itself yet.
     #[serde(default)]
     pub(super) own: OwnFigures,
+    #[serde(default)]
+    pub(super) instance: Option<LastInstance>,
 }
 
 /// The same to be written, without a copy: with a thousand mounts it is large.
@@ -28,6 +31,7 @@ struct ToKeep<'a> {
     boot_id: Option<&'a str>,
     state: &'a State,
     own: OwnFigures,
+    instance: Option<&'a LastInstance>,
 }
 
 /// Most file systems that one line of the log names.
@@ -65,13 +69,19 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         say_what_is_left_out(&self.monitor.newly_dropped());
         // Without a minute of this host in them, its figures are still to be told.
         let told = data.iter().any(|datum| datum.dimensions.is_empty());
+        let data = if self.settings.publishes { data } else { Vec::new() };
         let split = batch::split(&self.settings.namespace, self.named(data));
         if split.unfit_values > 0 {
             error!(values = split.unfit_values, "values that CloudWatch cannot take were left out");
         }
         let mut own = if told { OwnFigures::default() } else { self.own_figures() };
         own.samples_lost += split.unfit_values;
-        let kept = ToKeep { boot_id: self.boot_id.as_deref(), state: self.monitor.state(), own };
+        let kept = ToKeep {
+            boot_id: self.boot_id.as_deref(),
+            state: self.monitor.state(),
+            own,
+            instance: self.last_instance.as_ref(),
+        };
         let counters = match serde_json::to_vec(&kept) {
             Ok(counters) => counters,
             Err(error) => {

@@ -1,7 +1,10 @@
 //! What the daemon tells of itself: `status.json`, replaced with every sample.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::host::HostSource;
 use crate::monitor::Sighting;
 use crate::publish;
 use crate::spool;
@@ -38,6 +41,28 @@ pub struct Status {
     pub host_id: Option<String>,
     /// The id is still looked for.
     pub host_id_pending: bool,
+    /// Who gave the id.
+    #[serde(default)]
+    pub host_source: Option<HostSource>,
+    /// `eu-west-1`.
+    #[serde(default)]
+    pub host_region: Option<String>,
+    /// The Availability Zone's name in this account: `eu-west-1b`.
+    #[serde(default)]
+    pub host_zone: Option<String>,
+    /// Its name in every account: `euw1-az2`.
+    #[serde(default)]
+    pub host_zone_id: Option<String>,
+    #[serde(default)]
+    pub host_account_id: Option<String>,
+    #[serde(default)]
+    pub host_instance_type: Option<String>,
+    /// The instance's tags, where its metadata give them out.
+    #[serde(default)]
+    pub host_tags: BTreeMap<String, String>,
+    /// The setting `publish.enabled`.
+    #[serde(default = "yes")]
+    pub publishes: bool,
     pub samples: Samples,
     /// Why the last sample is void, when it is.
     pub reading_error: Option<String>,
@@ -53,4 +78,9 @@ pub struct Status {
     pub commits_fail: bool,
     pub spool: spool::Standing,
     pub publish: publish::Standing,
+}
+
+/// Daemons that did not say so published.
+fn yes() -> bool {
+    true
 }

@@ -280,6 +280,18 @@ fn an_asset_tag_is_an_instance_id_only_when_it_looks_like_one() {
 }
 
 #[test]
+fn the_machine_id_is_the_installation_s_and_else_that_of_dbus() {
+    let machine = Machine::new().file("proc/sys/kernel/hostname", "web-1\n");
+    let source = || machine.source(Namespace::Auto).installed_at(machine.0.path());
+    assert_eq!((source().machine_id(), source().installation()), (None, "web-1".to_owned()));
+    fs::create_dir_all(machine.0.path().join("etc")).unwrap();
+    fs::write(machine.path("var/lib/dbus/machine-id"), "0f8a2c61d7e44b0f9c5de2a1b7063e58\n").unwrap();
+    assert_eq!(source().installation(), "0f8a2c61d7e44b0f9c5de2a1b7063e58");
+    fs::write(machine.path("etc/machine-id"), "3f8a2c61d7e44b0f9c5de2a1b7063e58\n").unwrap();
+    assert_eq!(source().machine_id().as_deref(), Some("3f8a2c61d7e44b0f9c5de2a1b7063e58"));
+}
+
+#[test]
 fn instances_of_one_image_are_two_installations() {
     let installation = |tag: &str| {
         let machine = Machine::new().file("proc/sys/kernel/hostname", "web-1\n");

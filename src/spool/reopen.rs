@@ -24,6 +24,7 @@ impl<D: Disk> Spool<D> {
             number: counters.as_ref().map_or(0, |counters| counters.number),
             index: BTreeMap::new(),
             aside: VecDeque::new(),
+            held: None,
             doomed: Vec::new(),
             unfinished: None,
             unsynced: false,
@@ -168,7 +169,7 @@ fn numbers(name: &str) -> Option<(u64, u32)> {
 }
 
 /// The owner as a field of a line.
-fn one_word(owner: &str) -> String {
+pub(super) fn one_word(owner: &str) -> String {
     let word: String = owner.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect();
     if word.is_empty() { "-".to_owned() } else { word }
 }

@@ -29,7 +29,7 @@ pub fn sink(url: &str) -> CloudWatch {
 }
 
 fn sink_with(url: &str, credentials: impl ProvideCredentials + 'static) -> CloudWatch {
-    CloudWatch::with(&config(url, credentials))
+    CloudWatch::with(config(url, credentials)).unwrap()
 }
 
 pub fn config(url: &str, credentials: impl ProvideCredentials + 'static) -> SdkConfig {

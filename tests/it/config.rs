@@ -175,6 +175,23 @@ fn a_choice_that_does_not_exist_tells_those_that_do() {
 }
 
 #[test]
+fn an_external_id_without_a_role_is_refused() {
+    let problem = "publish.external_id: found without publish.role_arn; allowed: with the role whose trust policy asks \
+                   for it, or not at all";
+    refused("[publish]\nexternal_id = \"x1\"\n", &[&format!("e.toml:2: {problem}")]);
+    refused_variable(
+        "EFSMON_PUBLISH__EXTERNAL_ID",
+        "x1",
+        &format!("environment variable EFSMON_PUBLISH__EXTERNAL_ID: {problem}"),
+    );
+    let both =
+        [("e.toml", "[publish]\nrole_arn = \"arn:aws:iam::123456789012:role/r\"\nexternal_id = \"x1\"\n")];
+    let directory = directory(&both);
+    let output = efsmon_config(directory.path(), &[], &["check", "--config", "e.toml"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_namespace_of_aws_is_refused() {
     refused(
         "namespace = \"AWS/EFS\"\n",

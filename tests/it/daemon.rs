@@ -1,9 +1,11 @@
 //! The built program, from `/proc` to CloudWatch: what it publishes is what the counters grew by.
 
 mod addresses;
+mod clones;
 mod endings;
 mod footprint;
 mod identity;
+mod late;
 pub mod machine;
 pub mod process;
 mod promises;
@@ -12,6 +14,7 @@ mod readings;
 mod reports;
 mod rounds;
 mod state;
+mod switched_off;
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

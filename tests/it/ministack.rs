@@ -173,7 +173,7 @@ fn check(url: &str) {
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     let config = aws::config(url, credentials);
     block_on(async {
-        assert_eq!(CloudWatch::with(&config).put(&batch()).await, Ok(()));
+        assert_eq!(CloudWatch::with(config.clone()).unwrap().put(&batch()).await, Ok(()));
         let client = Client::new(&config);
         // 0.25 x 50 + 12.5 x 10 = 137.5; over 60 seconds 2.291666..
         let throughput = figures(&read_back(&client, "ReadThroughput", "i-1").await);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use efsmon::catalog::Profile;
 use efsmon::clock::Clock;
-use efsmon::daemon::host::HostFinder;
+use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings};
 use efsmon::model::{Batch, Datum, Moment};
@@ -68,12 +68,13 @@ fn ten_minutes(place: std::ops::Range<u32>) -> (u64, u64, f64) {
             mounts: Vec::new(),
         },
         namespace: "EFSMon".to_owned(),
+        publishes: true,
     };
     let tokio =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     tokio.block_on(async {
         let clock = Paused { start: tokio::time::Instant::now() };
-        let finder = HostFinder::new(Some("host".to_owned()), &source, true);
+        let finder = HostFinder::new(Some("host".to_owned()), &source, Surroundings::Host);
         let sink = Recorder::default();
         let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
         let mut daemon = Daemon::new(settings, edges, opened, publisher);

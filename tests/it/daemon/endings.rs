@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use efsmon::catalog::Profile;
 use efsmon::clock::Clock;
-use efsmon::daemon::host::HostFinder;
+use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings};
 use efsmon::model::{Batch, Moment};
@@ -168,13 +168,14 @@ fn sent_and_left(second_signal: impl AsyncFn()) -> (usize, usize) {
             mounts: Vec::new(),
         },
         namespace: "EFSMon".to_owned(),
+        publishes: true,
     };
     let sink = Slow::default();
     let tokio =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     tokio.block_on(async {
         let clock = Paused(tokio::time::Instant::now());
-        let finder = HostFinder::new(Some("h".to_owned()), &source, true);
+        let finder = HostFinder::new(Some("h".to_owned()), &source, Surroundings::Host);
         let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
         let mut daemon = Daemon::new(settings, edges, opened, publisher);
         let mut signals = 0;

@@ -54,6 +54,8 @@ pub struct Put {
     pub gzip: bool,
     /// Whether it carried an AWS Signature Version 4 for the service `monitoring`.
     pub signed: bool,
+    /// The access key that signed it.
+    pub key: String,
     /// How many data it put.
     pub accepted: usize,
 }
@@ -157,9 +159,9 @@ fn put(state: &Mutex<State>, request: &Request) -> Reply {
         value.starts_with("AWS4-HMAC-SHA256 ") && value.contains("/monitoring/aws4_request")
     });
     let bytes = request.body.len();
-    state.puts.push(Put { at: wall, bytes, gzip, signed, accepted: 0 });
-
     let key = request.header("authorization").and_then(|value| value.split(['=', '/']).nth(1));
+    let put = Put { at: wall, bytes, gzip, signed, key: key.unwrap_or_default().to_owned(), accepted: 0 };
+    state.puts.push(put);
     let refused_key = state.refused_key.filter(|(refused, _)| key == Some(refused));
     let fault = refused_key.map(|(_, fault)| fault).or_else(|| state.faults.pop_front());
     if let Some(reply) = fault.and_then(instead) {

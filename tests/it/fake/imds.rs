@@ -1,6 +1,7 @@
 //! The instance metadata service, version 2 only, as EC2 serves it at 169.254.169.254 (EC2 User Guide, "Use the
 //! Instance Metadata Service"), with the ways in which it fails people.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use super::server::{Answer, Reply, Request, Server};
@@ -25,16 +26,38 @@ pub struct Imds {
 
 struct State {
     mode: Mode,
+    /// Which instance it is.
+    id: String,
+    /// What `tags/instance` lists; none where tags in metadata are not allowed.
+    tags: Vec<(String, String)>,
     requests: Vec<String>,
 }
+
+pub const INSTANCE: &str = "i-0123456789abcdef0";
 
 const TOKEN: &str = "AQAEAExample==";
 
 impl Imds {
     pub fn start(mode: Mode) -> Imds {
-        let state = Arc::new(Mutex::new(State { mode, requests: Vec::new() }));
+        Imds::start_at((Ipv4Addr::LOCALHOST, 0).into(), mode)
+    }
+
+    /// At an address that this host has.
+    pub fn start_at(address: SocketAddr, mode: Mode) -> Imds {
+        let (tags, requests) = (Vec::new(), Vec::new());
+        let state = State { mode, id: INSTANCE.to_owned(), tags, requests };
+        let state = Arc::new(Mutex::new(state));
         let shared = state.clone();
-        Imds { server: Server::start(None, move |request| answer(&shared, &request)), state }
+        Imds { server: Server::start_at(address, None, move |request| answer(&shared, &request)), state }
+    }
+
+    /// From now on another instance.
+    pub fn set_instance(&self, id: &str) {
+        self.state.lock().unwrap().id = id.to_owned();
+    }
+
+    pub fn set_tags(&self, tags: impl IntoIterator<Item = (String, String)>) {
+        self.state.lock().unwrap().tags = tags.into_iter().collect();
     }
 
     /// What AWS_EC2_METADATA_SERVICE_ENDPOINT takes.
@@ -74,17 +97,32 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     if state.mode == Mode::TokenRefused || request.header("x-aws-ec2-metadata-token") != Some(TOKEN) {
         return text(401, "");
     }
+    let key = request.path.strip_prefix("/latest/meta-data/tags/instance/");
     match request.path.as_str() {
         "/latest/dynamic/instance-identity/document" if state.mode != Mode::NoDocument => text(
             200,
-            r#"{"accountId":"123456789012","architecture":"x86_64","availabilityZone":"eu-west-1b","imageId":"ami-0abc",
-                "instanceId":"i-0123456789abcdef0","instanceType":"m7g.large","pendingTime":"2026-11-30T10:00:00Z",
-                "privateIp":"10.0.1.5","region":"eu-west-1","version":"2017-09-30","billingProducts":null}"#,
+            &r#"{"accountId":"123456789012","architecture":"x86_64","availabilityZone":"eu-west-1b","imageId":"ami-0abc",
+                "instanceId":"ID","instanceType":"m7g.large","pendingTime":"2026-11-30T10:00:00Z",
+                "privateIp":"10.0.1.5","region":"eu-west-1","version":"2017-09-30","billingProducts":null}"#
+                .replace("ID", &state.id),
         ),
-        "/latest/meta-data/instance-id" => text(200, "i-0123456789abcdef0"),
+        "/latest/meta-data/instance-id" => text(200, &state.id),
         "/latest/meta-data/placement/region" => text(200, "eu-west-1"),
         "/latest/meta-data/placement/availability-zone" => text(200, "eu-west-1b"),
-        _ => text(404, ""),
+        "/latest/meta-data/placement/availability-zone-id" => text(200, "euw1-az2"),
+        "/latest/meta-data/tags/instance" if !state.tags.is_empty() => {
+            text(200, &state.tags.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join("\n"))
+        }
+        "/latest/meta-data/iam/security-credentials/" => text(200, "web"),
+        "/latest/meta-data/iam/security-credentials/web" => text(
+            200,
+            r#"{"Code":"Success","LastUpdated":"2026-11-30T10:00:00Z","Type":"AWS-HMAC","AccessKeyId":"ASIAINSTANCE",
+                "SecretAccessKey":"secret","Token":"token","Expiration":"2099-01-01T00:00:00Z"}"#,
+        ),
+        _ => match state.tags.iter().find(|(name, _)| Some(name.as_str()) == key) {
+            Some((_, value)) => text(200, value),
+            None => text(404, ""),
+        },
     }
 }
 

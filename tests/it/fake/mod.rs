@@ -2,8 +2,11 @@
 //! process can use them.
 
 pub mod cloudwatch;
+pub mod ecs;
 pub mod efs;
 pub mod imds;
 pub mod limits;
+pub mod proxy;
 pub mod server;
+pub mod sts;
 pub mod tls;

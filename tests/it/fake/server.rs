@@ -65,7 +65,15 @@ pub struct Loopback {
 
 impl Loopback {
     pub fn start<F: Future<Output = ()>>(task: impl FnOnce(TcpListener) -> F + Send + 'static) -> Loopback {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        Loopback::start_at((Ipv4Addr::LOCALHOST, 0).into(), task)
+    }
+
+    /// At an address that this host has.
+    pub fn start_at<F: Future<Output = ()>>(
+        address: SocketAddr,
+        task: impl FnOnce(TcpListener) -> F + Send + 'static,
+    ) -> Loopback {
+        let listener = std::net::TcpListener::bind(address).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         Loopback::run(address, async || TcpListener::from_std(listener).unwrap(), task)
@@ -141,10 +149,20 @@ impl Server {
         tls: Option<TlsAcceptor>,
         handler: impl Fn(Request) -> Reply + Send + Sync + 'static,
     ) -> Server {
+        Server::start_at((Ipv4Addr::LOCALHOST, 0).into(), tls, handler)
+    }
+
+    /// As [`Loopback::start_at`].
+    pub fn start_at(
+        address: SocketAddr,
+        tls: Option<TlsAcceptor>,
+        handler: impl Fn(Request) -> Reply + Send + Sync + 'static,
+    ) -> Server {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let connections = Arc::new(AtomicUsize::new(0));
         let count = connections.clone();
-        let loopback = Loopback::start(move |listener| accept(listener, tls, count, Arc::new(handler)));
+        let loopback =
+            Loopback::start_at(address, move |listener| accept(listener, tls, count, Arc::new(handler)));
         Server { loopback, scheme, connections }
     }
 

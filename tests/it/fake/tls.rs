@@ -1,7 +1,7 @@
 //! TLS for the doubles: a certificate authority of our own, and a front that adds TLS to a plain port.
 //!
-//! The SDK takes the authority from SSL_CERT_FILE, read once per process: tests that need it run in a child process.
-//! AWS_CA_BUNDLE is not read by the Rust SDK.
+//! Clients take the authority from SSL_CERT_FILE, read once per process, or from AWS_CA_BUNDLE: tests that need it run
+//! in a child process.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::server::Loopback;
 
-/// A certificate for 127.0.0.1 and localhost, and the file that makes clients trust it.
+/// A certificate for 127.0.0.1, localhost and CloudWatch in eu-west-1, and the file that makes clients trust it.
 pub struct Certificate {
     pub acceptor: TlsAcceptor,
     authority: NamedTempFile,
@@ -33,8 +33,8 @@ impl Certificate {
         let issuer = Issuer::new(authority, authority_key);
 
         let key = KeyPair::generate().unwrap();
-        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        let names = ["localhost", "127.0.0.1", "monitoring.eu-west-1.amazonaws.com"].map(str::to_owned);
+        let certificate = CertificateParams::new(names.to_vec()).unwrap().signed_by(&key, &issuer).unwrap();
 
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()

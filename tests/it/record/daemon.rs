@@ -8,7 +8,7 @@ use std::time::Duration;
 use efsmon::catalog::Profile;
 use efsmon::clock::Clock;
 use efsmon::daemon::dry_run::DryRun;
-use efsmon::daemon::host::HostFinder;
+use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings, until_multiple};
 use efsmon::model::{Batch, Datum, Host, Moment};
@@ -122,6 +122,7 @@ fn a_replay_prints_what_the_daemon_sent() {
             mounts: Vec::new(),
         },
         namespace: "EFSMon".to_owned(),
+        publishes: true,
     };
     let runtime = RuntimeDirectory::lock(&path("run")).unwrap();
     let opened = Spool::open(Directory::open(&path("state")).unwrap(), "m", Limits::default()).unwrap();
@@ -131,7 +132,7 @@ fn a_replay_prints_what_the_daemon_sent() {
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     tokio.block_on(async {
         let clock = Paused { start: tokio::time::Instant::now() };
-        let finder = HostFinder::new(Some("host".to_owned()), &source, true);
+        let finder = HostFinder::new(Some("host".to_owned()), &source, Surroundings::Container);
         let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
         let mut daemon = Daemon::new(settings.clone(), edges, opened, publisher);
         let life = daemon.run(&sink, &finder, async || tokio::time::sleep(END).await);

@@ -141,6 +141,7 @@ fn settings(config: &Config) -> Settings {
             profile: config.profile,
             max_series: config.limits.max_series as usize,
             mounts: configured_mounts(config),
+            stall_after: config.health.stall_after,
         },
         namespace: config.namespace.clone(),
     }

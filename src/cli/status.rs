@@ -24,6 +24,8 @@ pub struct StatusArgs {
 
 /// A daemon writes its status with every sample; after this many without one it is taken for gone.
 const LATE_SAMPLES: f64 = 3.0;
+/// Most stalled mounts that are shown.
+const STALLED_SHOWN: usize = 10;
 
 /// Writes the status.
 ///
@@ -119,6 +121,13 @@ fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
     }
     for (file_system, superblocks) in &sighting.file_systems {
         writeln!(out, "mounts       {file_system}: {}", count(*superblocks as u64, "mount"))?;
+    }
+    for mount in sighting.stalled.iter().take(STALLED_SHOWN) {
+        let (mount_point, device) = (mount.mount_point.escape_debug(), mount.device.escape_debug());
+        writeln!(out, "STALLED      {mount_point} ({device}): {}", mount.reason)?;
+    }
+    if let Some(more @ 1..) = sighting.stalled.len().checked_sub(STALLED_SHOWN) {
+        writeln!(out, "             and {more} more; efsmon mounts shows them")?;
     }
     for mount in &sighting.not_published {
         let (mount_point, device) = (mount.mount_point.escape_debug(), mount.device.escape_debug());

@@ -19,6 +19,7 @@ mod config;
 mod daemon;
 mod fake;
 mod fake_limits;
+mod health;
 mod host;
 mod house;
 mod identity;

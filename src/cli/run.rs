@@ -22,7 +22,7 @@ use crate::efs::{ConfiguredMount, Identity, Targets};
 use crate::monitor;
 use crate::publish::Publisher;
 use crate::recording::Recording;
-use crate::source::{Roots, Source};
+use crate::source::{Namespace, Roots, Source};
 use crate::spool::{Directory, Limits, Opened, Spool};
 
 /// Run the daemon: sample the mounts, publish to CloudWatch
@@ -97,12 +97,17 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
 
 /// The places and the view that the configuration names.
 pub(super) fn source(config: &Config) -> Source {
+    source_of(config, config.source.namespace)
+}
+
+/// [`source`], of another view.
+pub(super) fn source_of(config: &Config, namespace: Namespace) -> Source {
     let roots = Roots {
         procfs: config.source.procfs.clone(),
         sysfs: config.source.sysfs.clone(),
         efs_state: config.source.efs_state.clone(),
     };
-    Source::new(roots, config.source.namespace)
+    Source::new(roots, namespace)
 }
 
 /// What EFS said of addresses to the daemon, where `identity.lookup` allows to ask. With a recording that is what

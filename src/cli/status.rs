@@ -22,8 +22,6 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// A daemon writes its status with every sample; after this many without one it is taken for gone.
-const LATE_SAMPLES: f64 = 3.0;
 /// Most stalled mounts that are shown.
 const STALLED_SHOWN: usize = 10;
 
@@ -57,7 +55,7 @@ pub fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if status.ended {
         bail!("the daemon does not run: it ended {} ago", ago(age));
     }
-    if age > status.sample_interval_seconds * LATE_SAMPLES + 5.0 {
+    if !status.is_current(now) {
         bail!("the status is {} old: the daemon does not run, or hangs", ago(age));
     }
     Ok(())

@@ -38,6 +38,15 @@ pub struct Status {
     pub host_id: Option<String>,
     /// The id is still looked for.
     pub host_id_pending: bool,
+    /// `eu-west-1`.
+    #[serde(default)]
+    pub host_region: Option<String>,
+    /// The Availability Zone's name in this account: `eu-west-1b`.
+    #[serde(default)]
+    pub host_zone: Option<String>,
+    /// Its name in every account: `euw1-az2`.
+    #[serde(default)]
+    pub host_zone_id: Option<String>,
     pub samples: Samples,
     /// Why the last sample is void, when it is.
     pub reading_error: Option<String>,
@@ -53,4 +62,14 @@ pub struct Status {
     pub commits_fail: bool,
     pub spool: spool::Standing,
     pub publish: publish::Standing,
+}
+
+/// A daemon writes its status with every sample; after this many without one it is taken for gone.
+const LATE_SAMPLES: f64 = 3.0;
+
+impl Status {
+    /// Whether the daemon is at work at `now` (seconds since 1970), as far as its status tells.
+    pub fn is_current(&self, now: f64) -> bool {
+        !self.ended && now - self.written <= self.sample_interval_seconds * LATE_SAMPLES + 5.0
+    }
 }

@@ -1,4 +1,7 @@
-//! Stalled mounts, by the counters of a real client whose server was gone, and by made-up ones.
+//! Stalled mounts, by the counters of a real client whose server was gone, and by made-up ones; and what else is
+//! found of a mount.
+
+mod findings;
 
 use std::collections::HashMap;
 use std::fs;

@@ -27,6 +27,7 @@ mod ministack;
 mod minute;
 mod minutes;
 mod mountinfo;
+mod mounts;
 mod mountstats;
 mod oracle;
 mod parity;

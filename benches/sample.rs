@@ -223,6 +223,7 @@ fn monitor() -> Monitor {
         profile: Profile::Minimal,
         max_series: 50,
         mounts: Vec::new(),
+        stall_after: Duration::from_secs(30),
     };
     Monitor::new(settings, State::default())
 }

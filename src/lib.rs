@@ -22,6 +22,7 @@ pub mod traffic;
 pub mod sampler;
 pub mod efs;
 pub mod nfsiostat;
+pub mod health;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;

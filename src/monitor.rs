@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{OwnFigures, Profile};
 use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted};
+use crate::health::Stalls;
 use crate::minutes::{Dropped, Minutes, SeriesLimit};
 use crate::model::{Datum, FileSystemId, Moment};
+use crate::mountinfo::DeviceNumber;
 use crate::mountstats::{self, unescape};
 use crate::names::utf8;
 use crate::sampler::Sampler;
-use crate::sampler::join::{Seen, join_texts};
+use crate::sampler::join::{Seen, Superblock, join_texts};
 use crate::source::{Reading, View};
 
 /// What the stages need to be told.
@@ -22,6 +24,8 @@ pub struct Settings {
     pub profile: Profile,
     pub max_series: usize,
     pub mounts: Vec<ConfiguredMount>,
+    /// How long requests may go without any reply before their mount counts as stalled.
+    pub stall_after: Duration,
 }
 
 /// Follows a host's mounts from reading to reading.
@@ -30,6 +34,7 @@ pub struct Monitor {
     settings: Settings,
     state: State,
     attribution: Attribution,
+    stalls: Stalls,
     limit: SeriesLimit,
 }
 
@@ -62,6 +67,9 @@ pub struct Sighting {
     pub file_systems: BTreeMap<FileSystemId, usize>,
     /// Mounts that are not published, with the reason.
     pub not_published: Vec<NotPublished>,
+    /// Mounts whose server does not answer, with the reason.
+    #[serde(default)]
+    pub stalled: Vec<StalledMount>,
     /// Made by a mount helper, and not named in 10 minutes.
     pub unidentified: u64,
     /// Mounts that came, went or moved during the reading.
@@ -85,13 +93,25 @@ pub struct NotPublished {
     pub reason: String,
 }
 
+/// A superblock whose server does not answer; bytes of its names that are not UTF-8 as `\xNN`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StalledMount {
+    pub superblock: DeviceNumber,
+    /// The first of its mounts.
+    pub mount_point: String,
+    pub device: String,
+    pub reason: String,
+}
+
+/// Most stalled mounts that a [`Sighting`] names: as a rule all, since `efsmon mounts` tells them from there.
+const STALLED_NAMED: usize = 1000;
 /// Most mounts and problems that a [`Sighting`] names.
 const NAMED: usize = 20;
 
 impl Monitor {
     pub fn new(settings: Settings, state: State) -> Monitor {
         let limit = SeriesLimit::new(settings.profile, settings.max_series);
-        Monitor { settings, state, attribution: Attribution::default(), limit }
+        Monitor { settings, state, attribution: Attribution::default(), stalls: Stalls::default(), limit }
     }
 
     /// Takes in a reading. `helper_state` is asked only when there is a mount without a name.
@@ -100,6 +120,7 @@ impl Monitor {
         let (seen, unread_mounts) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
         let moment = reading.moment;
         self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
+        self.stalls.observe(moment, &seen, self.settings.stall_after);
         let by_operation = self.settings.profile == Profile::Full;
         let held = self.attribution.held(moment);
         let intervals = self.state.sampler.observe(moment, &seen, &held, by_operation);
@@ -184,17 +205,27 @@ impl Monitor {
                 Some(Answer::NotEfs(reason) | Answer::Pending(reason)) => reason,
                 None => continue,
             };
-            if let Some(record) = superblock.records.first().filter(|_| sighting.not_published.len() < NAMED)
-            {
-                sighting.not_published.push(NotPublished {
-                    mount_point: utf8(&unescape(record.mount_point)),
-                    device: utf8(&unescape(record.device.unwrap_or_default())),
-                    reason: reason.to_owned(),
-                });
+            if sighting.not_published.len() < NAMED {
+                let (mount_point, device) = names(superblock);
+                sighting.not_published.push(NotPublished { mount_point, device, reason: reason.to_owned() });
             }
         }
+        let stalled = seen.superblocks.iter().filter_map(|superblock| {
+            let reason = self.stalls.stalled(superblock.number)?.to_string();
+            let (mount_point, device) = names(superblock);
+            Some(StalledMount { superblock: superblock.number, mount_point, device, reason })
+        });
+        sighting.stalled = stalled.take(STALLED_NAMED).collect();
         sighting
     }
+}
+
+/// Mount point and device of its first mount.
+fn names(superblock: &Superblock<'_>) -> (String, String) {
+    let name = |printed: &[u8]| utf8(&unescape(printed));
+    let record = superblock.records.first();
+    let device = record.and_then(|record| record.device).unwrap_or_default();
+    (record.map(|record| name(record.mount_point)).unwrap_or_default(), name(device))
 }
 
 #[cfg(test)]

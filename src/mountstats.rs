@@ -139,9 +139,31 @@ impl<'a> Transport<'a> {
         self.number(6, 3)
     }
 
+    /// Times that a connection was made, or tried; 0 for `udp`, which has none.
+    pub fn connects(&self) -> Option<u64> {
+        match self.protocol {
+            b"udp" => Some(0),
+            _ => self.number(2, 0),
+        }
+    }
+
+    /// Replies whose request was given up before they came.
+    pub fn unmatched(&self) -> Option<u64> {
+        self.number(7, 4)
+    }
+
     /// Sum over sends of the number of requests that waited for an RPC slot.
     pub fn backlog(&self) -> Option<u64> {
         self.number(9, 6)
+    }
+
+    /// Sum over sends of the number of requests that waited for their reply then; `None` where the kernel does not
+    /// count it (`rdma`, and before Linux 3.4).
+    pub fn pending(&self) -> Option<u64> {
+        match self.protocol {
+            b"rdma" => None,
+            _ => self.number(12, 9),
+        }
     }
 
     fn number(&self, stream: usize, udp: usize) -> Option<u64> {

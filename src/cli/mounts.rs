@@ -1,37 +1,49 @@
-//! `efsmon mounts`: every NFS mount, what it is, and why it is published or not.
+//! `efsmon mounts`: every NFS mount, what it is, whether it is published, and what is wrong with it.
 
-use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
 
 use super::config::ConfigFlags;
-use crate::efs::{Answer, Lookups, MountName, helper_mounts, identify, shared_ports};
-use crate::model::Moment;
-use crate::mountinfo::DeviceNumber;
-use crate::mountstats::{self, Parsed, Record, unescape};
-use crate::names::{printable, raw_hex, safe_json, utf8};
-use crate::sampler::join::{Seen, Superblock, join_texts};
-use crate::source::View;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::daemon::runtime::read_status;
+use crate::efs::helper_mounts;
+use crate::health::HostPlace;
+use crate::model::FileSystemId;
+use crate::mountstats::{self, Problem};
+use crate::names::{printable, safe_json};
+use crate::sampler::join::join_texts;
+use crate::source::{Namespace, ReadError, View};
 
-/// Show every NFS mount: which file system it is, or why it is not one of EFS
+mod fit;
+mod groups;
+mod json;
+mod row;
+mod table;
+
+use row::{Inputs, Told, rows};
+use table::Look;
+
+/// Show every NFS mount: what it is, whether it is published, and what is wrong with it
+///
+/// Mounts of Amazon EFS are told by their names, by the mount helper's state, by [[mounts]], and by what EFS said of
+/// addresses. Nothing on a mount is touched, so a server that hangs does not hang this. Which mounts are stalled, and
+/// where this host is, the daemon knows.
 #[derive(Debug, Args)]
 pub struct MountsArgs {
     #[command(flatten)]
     flags: ConfigFlags,
+    /// Only mounts of this file system; may be given several times
+    #[arg(long, value_name = "ID")]
+    file_system: Vec<FileSystemId>,
+    /// Tell what is only good to know too, and name every mount
+    #[arg(long, short)]
+    verbose: bool,
     /// Write JSON
     #[arg(long)]
     json: bool,
-}
-
-/// One mount of the list.
-struct Row<'a> {
-    record: &'a Record<'a>,
-    answer: Answer,
-    number: Option<DeviceNumber>,
-    /// The first mount of the same superblock, when that is another.
-    same_as: Option<&'a [u8]>,
 }
 
 /// Lists the mounts.
@@ -41,147 +53,127 @@ struct Row<'a> {
 /// The mounts cannot be read.
 pub fn run(args: &MountsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&args.flags)?.config;
+    // A recording is another machine's, of which the daemon here knows nothing.
+    let is_recording = super::replay::recording(&config, &args.flags)?.is_some();
     let (reading, efs_state) = super::replay::look(&config, &args.flags)?;
-    let (helper, unreadable) = match efs_state {
-        Ok(files) => (helper_mounts(&files), None),
-        Err(error) => (Vec::new(), Some(error)),
+    let mut notes = Vec::new();
+    let (helper, state_unread) = match efs_state {
+        Ok(files) => (helper_mounts(&files), false),
+        Err(error) => {
+            notes.push(format!(
+                "mounts made by the EFS mount helper have no name here: {}: {error}; run as root, or let this user's \
+                 group read it",
+                config.source.efs_state.display()
+            ));
+            (Vec::new(), true)
+        }
     };
+    notes.extend(view_note(&config, reading.view).filter(|_| !is_recording));
     let configured = super::run::configured_mounts(&config);
     let parsed = mountstats::parse(&reading.mountstats);
-    let (seen, _) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
-    let (ports, targets) = (shared_ports(&seen), super::run::targets(&config));
-    let lookups =
-        Lookups { configured: &configured, helper: &helper, shared_ports: &ports, targets: targets.as_ref() };
-    let rows = rows(&parsed, &seen, reading.moment, lookups);
+    let (seen, unread_mounts) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
+    let told = told(&config.runtime_dir).filter(|_| !is_recording);
+    if told.is_none() && parsed.records.iter().any(|record| record.statistics.is_some()) {
+        let why = match is_recording {
+            true => "this is a recording",
+            false => "no daemon runs here (efsmon status)",
+        };
+        notes.push(format!(
+            "{why}: which mounts are stalled, and which are in another zone than the host, is not known"
+        ));
+    }
+    let host = told.as_ref().map(|told| told.host.clone()).unwrap_or_default();
+    let targets = super::run::targets(&config);
+    let moment = reading.moment;
+    let inputs = Inputs { moment, configured: &configured, helper: &helper, state_unread, targets, told };
+    let mut rows = rows(&parsed, &seen, inputs);
+    if !args.file_system.is_empty() {
+        rows.retain(|row| row.efs().is_some_and(|identity| args.file_system.contains(&identity.file_system)));
+    }
+    notes.extend(unread_mounts.iter().map(|problem| format!("mountinfo {}", shown(problem))));
     match args.json {
-        true => writeln!(out, "{}", safe_json(&as_json(&rows, &parsed).to_string()))?,
-        false => write_table(&rows, reading.view, out)?,
+        true => {
+            let object = json::object(&rows, reading.view, &host, &parsed.problems, &notes);
+            writeln!(out, "{}", safe_json(&object.to_string()))?;
+        }
+        false if rows.is_empty() => {
+            let which = if args.file_system.is_empty() { "NFS mounts" } else { "mounts of that file system" };
+            writeln!(out, "no {which} in {}", namespace(reading.view))?;
+        }
+        false => {
+            let closing = format!("Seen from {}{}.", namespace(reading.view), in_zone(&host));
+            table::write(&rows, look(args.verbose), &closing, out)?;
+        }
     }
     out.flush()?;
-    let mut notes = io::stderr();
-    for problem in parsed.problems.iter().filter(|_| !args.json) {
-        let _ = writeln!(notes, "efsmon: mountstats {}", printable(problem.to_string().as_bytes()));
-    }
-    if let Some(error) = unreadable {
-        let directory = config.source.efs_state.display();
-        let _ = writeln!(
-            notes,
-            "efsmon: mounts made by the EFS mount helper have no name here: {directory}: {error}; run as root, or let \
-             this user's group read it"
-        );
+    let problems = parsed.problems.iter().filter(|_| !args.json);
+    for note in problems.map(|problem| format!("mountstats {}", shown(problem))).chain(notes) {
+        // A note: that nobody reads it does not matter.
+        let _ = writeln!(io::stderr(), "efsmon: {note}");
     }
     Ok(())
 }
 
-fn rows<'a>(parsed: &'a Parsed<'a>, seen: &Seen<'a>, moment: Moment, lookups: Lookups<'_>) -> Vec<Row<'a>> {
-    let mut superblocks: HashMap<usize, (&Superblock<'a>, &'a [u8])> = HashMap::new();
-    for superblock in &seen.superblocks {
-        let Some(first) = superblock.records.first() else { continue };
-        for record in &superblock.records {
-            superblocks.insert(record.line, (superblock, first.mount_point));
-        }
-    }
-    let nfs = parsed.records.iter().filter_map(|record| Some((record, record.statistics.as_ref()?)));
-    let row = |(record, statistics): (&'a Record<'a>, &mountstats::Statistics<'a>)| {
-        let known = superblocks.get(&record.line);
-        let mount = match known {
-            Some((superblock, _)) => MountName::of(superblock, record, moment),
-            None => MountName {
-                device: record.device.unwrap_or_default(),
-                mount_point: record.mount_point,
-                options: statistics.options,
-                ..MountName::default()
-            },
-        };
-        Row {
-            record,
-            answer: identify(mount, lookups),
-            number: known.map(|(superblock, _)| superblock.number),
-            same_as: known.map(|(_, first)| *first).filter(|first| *first != record.mount_point),
-        }
-    };
-    nfs.map(row).collect()
+fn shown(problem: &Problem<'_>) -> String {
+    printable(problem.to_string().as_bytes())
 }
 
-fn write_table(rows: &[Row<'_>], view: View, out: &mut impl Write) -> io::Result<()> {
-    if rows.is_empty() {
-        return writeln!(out, "no NFS mounts{}", seen_from(view));
-    }
-    let name = |row: &Row<'_>| printable(&unescape(row.record.mount_point));
-    let width = rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).clamp(11, 60);
-    writeln!(out, "{:width$}  {:20}  {:8}  NOTES", "MOUNT POINT", "FILE SYSTEM", "DEVICE")?;
-    for row in rows {
-        let number = row.number.map_or("-".to_owned(), |number| number.to_string());
-        let (file_system, mut notes) = match &row.answer {
-            Answer::Efs(identity) => {
-                let access_point = identity.access_point.iter().map(ToString::to_string);
-                let region = identity.region.clone();
-                (identity.file_system.as_str(), access_point.chain(region).collect::<Vec<_>>())
-            }
-            Answer::S3Files => ("-", vec!["S3 Files: not published".to_owned()]),
-            Answer::NotEfs(reason) => ("-", vec![format!("not published: {reason}")]),
-            Answer::Pending(reason) => ("?", vec![format!("not published yet: {reason}")]),
-        };
-        if !matches!(row.answer, Answer::Efs(_)) {
-            notes.push(printable(&unescape(row.record.device.unwrap_or_default())));
-        }
-        notes.extend(row.same_as.map(|first| format!("same as {}", printable(&unescape(first)))));
-        let line = format!("{:width$}  {file_system:20}  {number:8}  {}", name(row), notes.join("; "));
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+/// What the daemon says, when one is at work.
+fn told(runtime_dir: &Path) -> Option<Told> {
+    let status = read_status(runtime_dir).ok()?;
+    let now = SystemClock.now().wall.as_secs_f64();
+    let (zone, zone_id, region) =
+        (status.host_zone.clone(), status.host_zone_id.clone(), status.host_region.clone());
+    status
+        .is_current(now)
+        .then_some(Told { host: HostPlace { zone, zone_id, region }, stalled: status.sighting.stalled })
 }
 
-fn seen_from(view: View) -> &'static str {
+/// Whether other mounts than process 1's are shown only because its are not readable.
+fn view_note(config: &Config, view: View) -> Option<String> {
+    if (config.source.namespace, view) != (Namespace::Auto, View::Own) {
+        return None;
+    }
+    let source = super::run::source_of(config, Namespace::Init);
+    refusal(&source.read(&SystemClock).err()?)
+}
+
+fn refusal(error: &ReadError) -> Option<String> {
+    match error {
+        ReadError::Io { error: cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => {
+            Some(format!(
+                "these are the mounts that this process sees; those of process 1 cannot be read ({error}): run as root"
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn namespace(view: View) -> &'static str {
     match view {
-        View::Own => " in this process's mount namespace",
-        View::Init => " in process 1's mount namespace",
+        View::Own => "this process's mount namespace",
+        View::Init => "process 1's mount namespace",
     }
 }
 
-fn as_json(rows: &[Row<'_>], parsed: &Parsed<'_>) -> Value {
-    let problem = |problem: &mountstats::Problem<'_>| {
-        let mut object = Map::new();
-        object.insert("line".into(), json!(problem.line));
-        put_name(&mut object, "mount_point", problem.mount_point);
-        object.insert("reason".into(), json!(problem.reason));
-        Value::Object(object)
-    };
-    json!({
-        "mounts": rows.iter().map(row_as_json).collect::<Vec<_>>(),
-        "problems": parsed.problems.iter().map(problem).collect::<Vec<_>>(),
-    })
-}
-
-fn row_as_json(row: &Row<'_>) -> Value {
-    let mut object = Map::new();
-    put_name(&mut object, "mount_point", Some(row.record.mount_point));
-    put_name(&mut object, "device", row.record.device);
-    put_name(&mut object, "fs_type", Some(row.record.fs_type));
-    let (kind, identity, finding) = match &row.answer {
-        Answer::Efs(identity) => ("efs", Some(identity), None),
-        Answer::S3Files => ("s3files", None, None),
-        Answer::NotEfs(reason) => ("nfs", None, Some(("not_efs", *reason))),
-        Answer::Pending(reason) => ("unknown", None, Some(("unidentified", *reason))),
-    };
-    let findings = finding.map(|(code, text)| json!({"code": code, "severity": "info", "text": text}));
-    object.insert("kind".into(), json!(kind));
-    object.insert("file_system_id".into(), json!(identity.map(|identity| identity.file_system.as_str())));
-    let access_point = identity.and_then(|identity| identity.access_point.as_ref());
-    object.insert("access_point_id".into(), json!(access_point.map(|id| id.as_str())));
-    object.insert("region".into(), json!(identity.and_then(|identity| identity.region.as_ref())));
-    object.insert("mount_target".into(), Value::Null);
-    object.insert("superblock".into(), json!(row.number.map(|number| number.to_string())));
-    put_name(&mut object, "same_as", row.same_as);
-    object.insert("findings".into(), json!(Vec::from_iter(findings)));
-    Value::Object(object)
-}
-
-/// A name, and its bytes beside it when it is not UTF-8.
-fn put_name(object: &mut Map<String, Value>, key: &str, printed: Option<&[u8]>) {
-    let name = printed.map(unescape);
-    object.insert(key.into(), json!(name.as_deref().map(utf8)));
-    if let Some(hex) = name.as_deref().and_then(raw_hex) {
-        object.insert(format!("{key}_raw_hex"), json!(hex));
+fn in_zone(host: &HostPlace) -> String {
+    match (&host.zone, &host.zone_id) {
+        (Some(zone), Some(id)) => format!("; this host is in {zone} ({id})"),
+        (Some(zone), None) | (None, Some(zone)) => format!("; this host is in {zone}"),
+        (None, None) => String::new(),
     }
 }
+
+fn look(verbose: bool) -> Look {
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|_| is_terminal);
+    Look {
+        width: size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0),
+        colours: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        verbose,
+    }
+}
+
+#[cfg(test)]
+mod tests;

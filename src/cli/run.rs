@@ -22,7 +22,7 @@ use crate::model::Host;
 use crate::monitor;
 use crate::publish::Publisher;
 use crate::recording::Recording;
-use crate::source::{Roots, Source};
+use crate::source::{Namespace, Roots, Source};
 use crate::spool::{Directory, Limits, Opened, Spool};
 
 /// Run the daemon: sample the mounts, publish to CloudWatch
@@ -98,12 +98,17 @@ pub fn run(args: &RunArgs, out: &mut impl Write) -> anyhow::Result<()> {
 
 /// The places and the view that the configuration names.
 pub(super) fn source(config: &Config) -> Source {
+    source_of(config, config.source.namespace)
+}
+
+/// [`source`], of another view.
+pub(super) fn source_of(config: &Config, namespace: Namespace) -> Source {
     let roots = Roots {
         procfs: config.source.procfs.clone(),
         sysfs: config.source.sysfs.clone(),
         efs_state: config.source.efs_state.clone(),
     };
-    Source::new(roots, config.source.namespace)
+    Source::new(roots, namespace)
 }
 
 /// What EFS said of addresses to the daemon, where `identity.lookup` allows to ask. With a recording that is what
@@ -142,6 +147,7 @@ fn settings(config: &Config) -> Settings {
             profile: config.profile,
             max_series: config.limits.max_series as usize,
             mounts: configured_mounts(config),
+            stall_after: config.health.stall_after,
         },
         namespace: config.namespace.clone(),
         publishes: config.publish.enabled,

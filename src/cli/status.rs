@@ -22,8 +22,8 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// A daemon writes its status with every sample; after this many without one it is taken for gone.
-const LATE_SAMPLES: f64 = 3.0;
+/// Most stalled mounts that are shown.
+const STALLED_SHOWN: usize = 10;
 
 /// Writes the status.
 ///
@@ -55,7 +55,7 @@ pub fn run(args: &StatusArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if status.ended {
         bail!("the daemon does not run: it ended {} ago", ago(age));
     }
-    if age > status.sample_interval_seconds * LATE_SAMPLES + 5.0 {
+    if !status.is_current(now) {
         bail!("the status is {} old: the daemon does not run, or hangs", ago(age));
     }
     Ok(())
@@ -146,6 +146,13 @@ fn write_mounts(status: &Status, out: &mut impl Write) -> io::Result<()> {
     }
     for (file_system, superblocks) in &sighting.file_systems {
         writeln!(out, "mounts       {file_system}: {}", count(*superblocks as u64, "mount"))?;
+    }
+    for mount in sighting.stalled.iter().take(STALLED_SHOWN) {
+        let (mount_point, device) = (mount.mount_point.escape_debug(), mount.device.escape_debug());
+        writeln!(out, "STALLED      {mount_point} ({device}): {}", mount.reason)?;
+    }
+    if let Some(more @ 1..) = sighting.stalled.len().checked_sub(STALLED_SHOWN) {
+        writeln!(out, "             and {more} more; efsmon mounts shows them")?;
     }
     for mount in &sighting.not_published {
         let (mount_point, device) = (mount.mount_point.escape_debug(), mount.device.escape_debug());

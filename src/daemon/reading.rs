@@ -19,6 +19,7 @@ pub(super) struct Reader {
     void: Latch,
     problems: Latch,
     helper_state: Latch,
+    stalled: Latch,
     unpublished_bytes: u64,
 }
 
@@ -99,6 +100,20 @@ impl Reader {
             None => {
                 self.problems.ends();
             }
+        }
+        match sighting.stalled.first() {
+            Some(first) if self.stalled.begins(now) => {
+                let (mount_point, reason) = (&first.mount_point, &first.reason);
+                warn!(
+                    mount_point,
+                    reason,
+                    mounts = sighting.stalled.len(),
+                    "a mount's server does not answer"
+                );
+            }
+            Some(_) => {}
+            None if self.stalled.ends() => info!("the servers of all mounts answer again"),
+            None => {}
         }
         if !std::mem::replace(&mut self.began, true) && sighting.superblocks == 0 {
             info!("no NFS mounts yet; mounts are noticed as they come");

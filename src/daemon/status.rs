@@ -84,3 +84,13 @@ pub struct Status {
 fn yes() -> bool {
     true
 }
+
+/// A daemon writes its status with every sample; after this many without one it is taken for gone.
+const LATE_SAMPLES: f64 = 3.0;
+
+impl Status {
+    /// Whether the daemon is at work at `now` (seconds since 1970), as far as its status tells.
+    pub fn is_current(&self, now: f64) -> bool {
+        !self.ended && now - self.written <= self.sample_interval_seconds * LATE_SAMPLES + 5.0
+    }
+}

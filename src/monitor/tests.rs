@@ -42,6 +42,7 @@ fn monitor() -> Monitor {
         profile: Profile::Minimal,
         max_series: 50,
         mounts: Vec::new(),
+        stall_after: Duration::from_secs(30),
     };
     Monitor::new(settings, State::default())
 }
@@ -161,6 +162,31 @@ fn a_sighting_names_no_more_than_20() {
     let mounts: Vec<Mount<'_>> = names.iter().map(|(number, at)| (&**number, &**at, "nas:/", 9, 1)).collect();
     let sighting = monitor().observe(&reading(0, &mounts), Vec::new);
     assert_eq!((sighting.superblocks, sighting.not_published.len()), (50, 20));
+}
+
+#[test]
+fn a_sighting_names_every_stalled_mount() {
+    let mut monitor = monitor();
+    let mut sighting = Sighting::default();
+    for seconds in [0, 10, 40] {
+        let mounts =
+            [("0:52", "/mnt/efs", NAMED, 100 + seconds, 1), ("0:52", "/mnt/again", NAMED, 100 + seconds, 1)];
+        let mut texts = reading(seconds, &mounts);
+        let text = String::from_utf8(texts.mountstats).unwrap();
+        let xprt = format!("\txprt:\ttcp 0 0 1 0 0 {} 7 0 9 0 2 0 0\n\tper-op", 7 + seconds.min(10));
+        texts.mountstats = text.replace("\tper-op", &xprt).into_bytes();
+        assert_eq!(sighting.stalled, []);
+        sighting = monitor.observe(&texts, Vec::new);
+    }
+    let stalled = StalledMount {
+        superblock: "0:52".parse().unwrap(),
+        mount_point: "/mnt/efs".to_owned(),
+        device: NAMED.to_owned(),
+        reason: "no reply for 30 s, while 10 requests were sent".to_owned(),
+    };
+    assert_eq!(sighting.stalled, [stalled]);
+    // It is published all the same.
+    assert_eq!(sighting.file_systems.len(), 1);
 }
 
 #[test]

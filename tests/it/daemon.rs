@@ -23,8 +23,9 @@ use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::imds::{Imds, Mode};
 use crate::fake::limits::Recorded;
 use crate::fake::tls::Certificate;
-use machine::{DEVICE_A, FS_A, FS_B, Machine};
-use process::Efsmon;
+pub use machine::Machine;
+use machine::{DEVICE_A, FS_A, FS_B};
+pub use process::Efsmon;
 
 /// Values times counts of every datum of `metric` with exactly these dimensions.
 fn sum(data: &[Recorded], metric: &str, dimensions: &[(&str, &str)]) -> f64 {

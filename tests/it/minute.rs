@@ -324,6 +324,7 @@ fn one_minute_of_three_mounts_is_what_was_worked_out_by_hand() {
         profile: Profile::Standard,
         max_series: 50,
         mounts: Vec::new(),
+        stall_after: Duration::from_secs(30),
     };
     let mut monitor = Monitor::new(settings, State::default());
     monitor.observe(&reading(0), Vec::new);

@@ -15,6 +15,7 @@ fn monitor(state: State) -> Monitor {
         profile: Profile::Minimal,
         max_series: 50,
         mounts: Vec::new(),
+        stall_after: Duration::from_secs(30),
     };
     Monitor::new(settings, state)
 }

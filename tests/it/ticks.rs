@@ -66,6 +66,7 @@ fn ten_minutes(place: std::ops::Range<u32>) -> (u64, u64, f64) {
             profile: Profile::Minimal,
             max_series: 50,
             mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
         },
         namespace: "EFSMon".to_owned(),
         publishes: true,

@@ -65,6 +65,8 @@ struct Machine {
     source: Source,
     monitor: Monitor,
     reader: Reader,
+    /// Requests that were sent to every mount's server without a reply.
+    unanswered: u64,
 }
 
 impl Machine {
@@ -78,10 +80,11 @@ impl Machine {
             profile: Profile::Minimal,
             max_series: 50,
             mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
         };
         let monitor = Monitor::new(settings, State::default());
         let reader = Reader::new(&monitor);
-        Machine { source: Source::new(roots, Namespace::Own), directory, monitor, reader }
+        Machine { source: Source::new(roots, Namespace::Own), directory, monitor, reader, unanswered: 0 }
     }
 
     /// Mounts of `devices` that are as old as the machine, each of which has read `bytes` over the network.
@@ -91,10 +94,12 @@ impl Machine {
             mountinfo += &format!("6{place} 22 0:5{place} / /mnt/{place} rw - nfs4 {device} rw\n");
             mountstats += &format!(
                 "device {device} mounted on /mnt/{place} with fstype nfs4 statvers=1.1\n\topts:\trw,vers=4.1,port=20049\n\tage:\t{now}\n\
-                 \tcaps:\tx\n\tsec:\tx\n\tevents:\t{}\n\tbytes:\t{}\n\tRPC iostats version: 1.1\n\tper-op statistics\n\
+                 \tcaps:\tx\n\tsec:\tx\n\tevents:\t{}\n\tbytes:\t{}\n\tRPC iostats version: 1.1\n\
+                 \txprt:\ttcp 0 0 1 0 0 {} 7 0 9 0 2 0 0\n\tper-op statistics\n\
                  \t        READ: 1 1 0 {bytes} 0 0 0 0 0\n\n",
                 "0 ".repeat(27),
                 "0 ".repeat(8),
+                7 + self.unanswered,
             );
         }
         let this = self.directory.path().join("proc/self");
@@ -155,4 +160,22 @@ fn bytes_of_more_than_a_day_without_a_reading_are_said_once() {
     let expected = "ERROR efsmon::daemon::reading: nobody read the counters for more than a day: which minutes these \
                     bytes belong to is not known, so they are not published bytes=5000";
     assert_eq!(log.lines().collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
+fn a_stalled_mount_is_said_once_and_so_is_its_end() {
+    let mut machine = Machine::new();
+    let log = log_of(|| {
+        for (now, unanswered) in [(1000, 0), (1010, 3), (1020, 3), (1040, 3), (1050, 4), (1060, 0)] {
+            machine.unanswered = unanswered;
+            machine.show(now, &[A, "nas:/"], 0);
+            assert!(machine.read(now));
+        }
+    });
+    let expected = [
+        " WARN efsmon::daemon::reading: a mount's server does not answer mount_point=\"/mnt/0\" \
+         reason=\"no reply for 30 s, while 3 requests were sent\" mounts=2",
+        " INFO efsmon::daemon::reading: the servers of all mounts answer again",
+    ];
+    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
 }

@@ -166,6 +166,7 @@ fn sent_and_left(second_signal: impl AsyncFn()) -> (usize, usize) {
             profile: Profile::Minimal,
             max_series: 50,
             mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
         },
         namespace: "EFSMon".to_owned(),
         publishes: true,

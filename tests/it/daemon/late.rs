@@ -159,6 +159,7 @@ fn run(minutes: u64, from: Duration) -> Run {
             sample_interval: Duration::from_secs(10),
             profile: Profile::Minimal,
             max_series: 50,
+            stall_after: Duration::from_secs(30),
             mounts: Vec::new(),
         },
         namespace: "EFSMon".to_owned(),

@@ -76,6 +76,33 @@ fn a_status_tells_what_is_published_what_is_not_and_why() {
 }
 
 #[test]
+fn a_status_names_the_first_ten_stalled_mounts() {
+    let machine = Machine::new();
+    let efsmon = Efsmon::on(&machine);
+    let running = efsmon.start();
+    let mut status = running.status();
+    running.terminate();
+    let stalled = |n: usize| {
+        let reason = "no reply for 34 s, while 3 requests were sent";
+        json!({ "superblock": format!("0:{n}"), "mount_point": format!("/mnt/{n}"), "device": "nas:/", "reason": reason })
+    };
+    let mut shown = |mounts: usize| {
+        status["sighting"]["stalled"] = (0..mounts).map(stalled).collect();
+        machine.write("run/status.json", &status.to_string());
+        let text = stdout(&efsmon.output(&["status"]));
+        let lines = text.lines().skip_while(|line| !line.starts_with("STALLED"));
+        lines
+            .take_while(|line| line.starts_with("STALLED") || line.starts_with("  "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shown(1), ["STALLED      /mnt/0 (nas:/): no reply for 34 s, while 3 requests were sent"]);
+    assert_eq!(shown(10).len(), 10);
+    assert_eq!(shown(12).len(), 11);
+    assert_eq!(shown(12)[10], "             and 2 more; efsmon mounts shows them");
+}
+
+#[test]
 fn mounts_are_listed_with_what_they_are() {
     let machine = Machine::new();
     let efsmon = Efsmon::on(&machine);
@@ -88,21 +115,40 @@ fn mounts_are_listed_with_what_they_are() {
     machine.mount("10.0.1.5:/", "/mnt/by-address");
     let output = efsmon.output(&["mounts"]);
     let expected = "\
-MOUNT POINT      FILE SYSTEM           DEVICE    NOTES
-/mnt/a           fs-0123456789abcdef0  0:40      eu-west-1
-/mnt/b           fs-0fedcba9876543210  0:41
-/mnt/by-address  -                     0:42      not published: its server is not an EFS name; if it is EFS, set identity.lookup \
-or name the file system in [[mounts]]; 10.0.1.5:/
+MOUNT POINT      FILE SYSTEM           STATE
+/mnt/a           fs-0123456789abcdef0  ok
+/mnt/b           fs-0fedcba9876543210  ok
+/mnt/by-address  10.0.1.5:/            not EFS
+
+INFO      not published: its server is not an EFS name; if it is EFS, set identity.lookup or name the file system in \
+[[mounts]]
+            /mnt/by-address
+
+3 mounts, 2 EFS file systems: 1 not of EFS
+Seen from this process's mount namespace.
 ";
     assert_eq!(stdout(&output), expected);
+    let no_daemon = "no daemon runs here (efsmon status): which mounts are stalled, and which are in another zone than \
+                     the host, is not known";
+    assert_eq!(stderr(&output), format!("efsmon: {no_daemon}\n"));
     let json: Value = serde_json::from_str(&stdout(&efsmon.output(&["mounts", "--json"]))).unwrap();
     assert_eq!(json["problems"], json!([]));
+    assert_eq!((&json["view"], &json["notes"]), (&json!("own"), &json!([no_daemon])));
+    assert_eq!(
+        (&json["host_region"], &json["host_zone"], &json["host_zone_id"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
     let mounts = json["mounts"].as_array().unwrap();
     assert_eq!(mounts.len(), 3);
     let first = json!({
         "mount_point": "/mnt/a", "device": DEVICE_A, "fs_type": "nfs4", "kind": "efs", "file_system_id": FS_A,
-        "access_point_id": null, "region": "eu-west-1", "mount_target": null, "superblock": "0:40", "same_as": null,
-        "findings": [],
+        "access_point_id": null, "region": "eu-west-1", "mount_target": DEVICE_A.trim_end_matches(":/"), "zone": null,
+        "superblock": "0:40", "same_as": null, "stalled": null,
+        "findings": [{
+            "code": "not_encrypted",
+            "severity": "info",
+            "text": "its traffic is not encrypted; where that is required, mount with amazon-efs-utils and the option tls",
+        }],
     });
     assert_eq!(mounts[0], first);
     assert_eq!((&mounts[1]["kind"], &mounts[1]["file_system_id"]), (&json!("efs"), &json!(FS_B)));

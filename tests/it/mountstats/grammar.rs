@@ -99,15 +99,15 @@ fn operations_are_known_by_any_name() {
 #[test]
 fn times_below_zero_and_transports_of_every_kind_are_read() {
     let xprts = [
-        ("tcp 0 0 1 0 -7 10 11 0 20 12 2 1 1", Some((10, 11, 12))),
-        ("tcp 0 0 1 0 7 10 11 0 20 12", Some((10, 11, 12))),
-        ("udp 1009 1 10 11 0 20 12", Some((10, 11, 12))),
-        ("udp 1009 1 10 11 0 20 12 2 1 1", Some((10, 11, 12))),
-        ("local 0 1 0 13 10 11 0 20 12 2 1 1", Some((10, 11, 12))),
-        ("rdma 0 0 1 0 13 10 11 0 20 12 1 2 3 4 5 6 7 8 9 10", Some((10, 11, 12))),
-        ("quic id=4 5", None),
+        ("tcp 0 0 9 0 -7 10 11 3 20 12 2 1 8", Some((10, 11, 12)), Some((9, 3)), Some(8)),
+        ("tcp 0 0 9 0 7 10 11 3 20 12", Some((10, 11, 12)), Some((9, 3)), None),
+        ("udp 1009 1 10 11 3 20 12", Some((10, 11, 12)), Some((0, 3)), None),
+        ("udp 1009 1 10 11 3 20 12 2 1 8", Some((10, 11, 12)), Some((0, 3)), Some(8)),
+        ("local 0 9 0 13 10 11 3 20 12 2 1 8", Some((10, 11, 12)), Some((9, 3)), Some(8)),
+        ("rdma 0 0 9 0 13 10 11 3 20 12 1 2 3 4 5 6 7 8 9 10", Some((10, 11, 12)), Some((9, 3)), None),
+        ("quic id=4 5", None, None, None),
     ];
-    for (xprt, expected) in xprts {
+    for (xprt, expected, connects_unmatched, pending) in xprts {
         let text = mount("/m", "\t        READ: 1000 996 0 1 1 18446743900000000001 1 1 0\n")
             .replace("tcp 0 0 1 0 13 5 4 0 8 3 32 1 1", xprt);
         let parsed = parse(text.as_bytes());
@@ -116,6 +116,8 @@ fn times_below_zero_and_transports_of_every_kind_are_read() {
         let transport = &statistics.transports[0];
         let found = (transport.sends(), transport.receives(), transport.backlog());
         assert_eq!(found, (expected.map(|e| e.0), expected.map(|e| e.1), expected.map(|e| e.2)), "{xprt}");
+        assert_eq!(transport.connects().zip(transport.unmatched()), connects_unmatched, "{xprt}");
+        assert_eq!(transport.pending(), pending, "{xprt}");
         // 2^64 - 18446743900000000001
         assert_eq!(statistics.operations.iter().next().unwrap().counters.queue_ms, -173_709_551_615);
     }

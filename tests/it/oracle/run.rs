@@ -53,6 +53,7 @@ impl Run {
             profile,
             max_series: 1000,
             mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
         };
         let rules = Rules::new(i128::from(interval) * SECOND);
         let monitor = Monitor::new(settings.clone(), State::default());

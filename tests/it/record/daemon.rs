@@ -120,6 +120,7 @@ fn a_replay_prints_what_the_daemon_sent() {
             profile: Profile::Full,
             max_series: 100,
             mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
         },
         namespace: "EFSMon".to_owned(),
         publishes: true,

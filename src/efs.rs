@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::model::{AccessPointId, FileSystemId};
 use crate::mountstats::unescape;
+use crate::sampler::join::Superblock;
 
 mod attribution;
 mod state;
@@ -163,6 +164,20 @@ fn host(device: &str) -> Option<&str> {
 /// The kernel prints `port=` only when it is not [`NFS_PORT`].
 fn port(options: &[u8]) -> Option<u16> {
     option(options, "port")?.parse().ok()
+}
+
+/// The port of the proxy on this host that a mount goes through, if it does: a mount helper's.
+pub fn proxy_port(superblock: &Superblock<'_>) -> Option<u16> {
+    let local = superblock.records.iter().any(|record| is_local(record.device.unwrap_or_default()));
+    local.then(|| port(superblock.statistics.options)).flatten()
+}
+
+/// The mount helper's state of the mount at `mount_point` (as the helper has it) over `port`, where it is clear.
+pub fn helper_mount<'a>(helper: &'a [HelperMount], mount_point: &str, port: u16) -> Option<&'a HelperMount> {
+    match state::find(helper, mount_point, port) {
+        state::Found::One(mount) => Some(mount),
+        state::Found::None | state::Found::Several => None,
+    }
 }
 
 /// The value of a mount option.

@@ -17,6 +17,7 @@ use crate::daemon::host::HostFinder;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
 use crate::daemon::{Daemon, Edges, Settings};
 use crate::efs::{ConfiguredMount, Identity};
+use crate::minutes::SeriesLimits;
 use crate::monitor;
 use crate::publish::Publisher;
 use crate::source::{Roots, Source};
@@ -104,11 +105,21 @@ fn settings(config: &Config) -> Settings {
     Settings {
         monitor: monitor::Settings {
             sample_interval: config.sample_interval,
-            profile: config.profile,
-            max_series: config.limits.max_series as usize,
+            series: series_limits(config),
             mounts: configured_mounts(config),
         },
         namespace: config.namespace.clone(),
+    }
+}
+
+fn series_limits(config: &Config) -> SeriesLimits {
+    let (limits, publish) = (&config.limits, &config.publish);
+    SeriesLimits {
+        profile: config.profile,
+        max_series: limits.max_series as usize,
+        access_points: publish.access_points.then_some(limits.max_access_points as usize),
+        mount_points: publish.mount_points.then_some(limits.max_mount_points as usize),
+        cron_script: config.compat.cron_script,
     }
 }
 

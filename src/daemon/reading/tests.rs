@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::catalog::Profile;
+use crate::minutes::SeriesLimits;
 use crate::model::Moment;
 use crate::monitor::{Settings, State};
 use crate::source::{Namespace, Roots};
@@ -75,8 +76,7 @@ impl Machine {
         let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
         let settings = Settings {
             sample_interval: Duration::from_secs(10),
-            profile: Profile::Minimal,
-            max_series: 50,
+            series: SeriesLimits::new(Profile::Minimal, 50),
             mounts: Vec::new(),
         };
         let monitor = Monitor::new(settings, State::default());

@@ -15,6 +15,7 @@
 
 mod aws;
 mod child;
+mod churn;
 mod config;
 mod daemon;
 mod fake;

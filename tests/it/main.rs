@@ -30,6 +30,7 @@ mod mountstats;
 mod oracle;
 mod parity;
 mod readme;
+mod scopes;
 mod stat;
 mod superblocks;
 mod ticks;

@@ -20,6 +20,7 @@ pub mod dry_run;
 mod ending;
 pub mod host;
 mod kept;
+mod proxies;
 mod reading;
 pub mod runtime;
 pub mod status;

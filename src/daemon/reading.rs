@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tracing::{error, info, warn};
 
+use super::proxies::Proxies;
 use crate::clock::Clock;
 use crate::efs::helper_mounts;
 use crate::monitor::{Monitor, Sighting};
@@ -17,6 +18,7 @@ pub(super) struct Reader {
     void: Latch,
     problems: Latch,
     helper_state: Latch,
+    proxies: Proxies,
     unpublished_bytes: u64,
 }
 
@@ -55,18 +57,27 @@ impl Reader {
 
     fn take_in(&mut self, reading: &Reading, source: &Source, monitor: &mut Monitor) -> Sighting {
         let now = reading.moment.monotonic;
-        let sighting = monitor.observe(reading, || match source.efs_state() {
-            Ok(files) => {
-                self.helper_state.ends();
-                helper_mounts(&files)
-            }
-            Err(error) => {
-                if self.helper_state.begins(now) {
-                    warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
+        let mut helper = None;
+        let mut helper_state = || {
+            let state = helper.get_or_insert_with(|| match source.efs_state() {
+                Ok(files) => {
+                    self.helper_state.ends();
+                    helper_mounts(&files)
                 }
-                Vec::new()
-            }
-        });
+                Err(error) => {
+                    if self.helper_state.begins(now) {
+                        warn!(%error, "the EFS mount helper's state cannot be read, so its mounts stay without a name; let efsmon's group read the directory");
+                    }
+                    Vec::new()
+                }
+            });
+            state.clone()
+        };
+        let sighting = monitor.observe(reading, &mut helper_state);
+        if monitor.publishes_proxies() {
+            let used = self.proxies.observe(source, now, monitor.proxied(), &mut helper_state);
+            used.iter().for_each(|(file_system, used)| monitor.observe_proxies(file_system, *used));
+        }
         match sighting.problems.first() {
             Some(first) if self.problems.begins(now) => {
                 warn!(first, "a part of mountstats cannot be read; the other mounts go on");

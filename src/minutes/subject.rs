@@ -17,7 +17,7 @@ pub enum Subject {
     FileSystem(FileSystemId),
     /// The mounts through one access point; `None`: those through every access point that has no figures of its own.
     AccessPoint(FileSystemId, Option<AccessPointId>),
-    /// What is mounted at one place: an absolute path, as a dimension's value has it.
+    /// What is mounted at one place: an absolute path, bytes that are not UTF-8 as `\xNN`.
     MountPoint(FileSystemId, String),
 }
 

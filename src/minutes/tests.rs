@@ -136,6 +136,23 @@ fn mounts_are_added_up_before_they_are_cut() {
 }
 
 #[test]
+fn accounts_that_are_gathered_are_added_up_window_by_window() {
+    let mut host = Host::new(Profile::Fleet);
+    let access_point = |name: char| format!("{ONE} fsap-0000000{name}");
+    let (a, b) = (access_point('a'), access_point('b'));
+    host.observe(0.0, &[]);
+    host.observe(10.0, &[(&a, 10, 10, true), (&b, 100, 10, true)]);
+    host.observe(20.0, &[(&b, 1, 10, false)]);
+    let open = host.minutes.open.values_mut().next().unwrap();
+    let together: Subject = format!("{ONE} other").parse().unwrap();
+    open.gather(|_| together.clone());
+    let account = &open.accounts[&together];
+    let windows = account.windows.values().map(|share| (share.traffic.read.requests, share.stalled));
+    assert_eq!(windows.collect::<Vec<_>>(), [(110, Some(2)), (1, Some(0))]);
+    assert_eq!((account.total.read.requests, account.shown, open.accounts.len()), (111, true, 1));
+}
+
+#[test]
 fn access_points_without_their_own_series_are_added_up_with_the_others() {
     let mut host = Host::new(Profile::Fleet);
     host.limits.access_points = Some(1);

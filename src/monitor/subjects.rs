@@ -1,6 +1,5 @@
 //! Whose figures a superblock's are.
 
-use crate::batch::fit_text;
 use crate::efs::Identity;
 use crate::minutes::{SeriesLimits, Subject};
 use crate::mountstats::unescape;
@@ -24,11 +23,10 @@ pub(super) fn of(superblock: &Superblock<'_>, identity: &Identity, limits: &Seri
     subjects
 }
 
-/// The first of a superblock's mount points that is neither a pod's nor a container's, as CloudWatch takes it.
+/// The first of a superblock's mount points that is neither a pod's nor a container's.
 fn mount_point(superblock: &Superblock<'_>) -> Option<String> {
     let mut paths = superblock.records.iter().map(|record| unescape(record.mount_point));
-    let path = paths.find(|path| is_plain(path))?;
-    Some(fit_text(&utf8(&path)).into_owned())
+    paths.find(|path| is_plain(path)).map(|path| utf8(&path))
 }
 
 /// Where kubelet, ECS and the container runtimes mount what containers see: paths that change with every start.

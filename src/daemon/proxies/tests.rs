@@ -64,7 +64,7 @@ impl Machine {
     /// A reading of mounts: port, file system, age. What is known of the file systems: ms of CPU, pages of memory.
     fn observe(&mut self, now: u64, mounts: &[(u16, &str, u64)]) -> Vec<(String, u64, u64)> {
         let mount = |(port, file_system, age): &(u16, &str, u64)| ProxiedMount {
-            number: DeviceNumber { major: 0, minor: u32::from(*port) - 20_000 },
+            number: DeviceNumber { major: 0, minor: u32::from(*port) % 100 },
             file_system: file_system.parse().unwrap(),
             port: *port,
             mount_points: vec![format!("/mnt/{port}")],
@@ -185,6 +185,28 @@ fn a_pods_number_is_looked_for_among_the_proxies_and_at_most_once_a_minute() {
     let both = vec![(ONE.to_owned(), 0, 2000), (TWO.to_owned(), 0, 900)];
     assert_eq!(machine.observe(1070, &mounts), both);
     assert_eq!(machine.asked.get(), 2);
+}
+
+#[test]
+fn a_mount_that_comes_is_no_reason_to_look_at_all_processes_before_a_minute_is_over() {
+    let mut machine = Machine::new(&[(20_100, 17, ONE), (20_101, 18, TWO)]);
+    let mounts = [(20_100, ONE, 900), (20_101, TWO, 900)];
+    machine.process(&[4001, 18], ("efs-proxy", 50, 900, 88));
+    machine.observe(1000, &mounts[..1]);
+    assert_eq!((machine.observe(1010, &mounts), machine.asked.get()), (vec![], 2));
+    assert_eq!(machine.observe(1020, &mounts), []);
+    machine.observe(1070, &mounts);
+    assert_eq!(machine.observe(1080, &mounts), known(TWO, 0, 900));
+}
+
+#[test]
+fn a_later_mount_with_the_number_of_an_earlier_one_has_its_own_proxy() {
+    let mut machine = Machine::new(&[(20_100, 500, ONE), (20_200, 640, ONE)]);
+    machine.process(&[500], ("efs-proxy", 1000, 2000, 77));
+    machine.observe(1000, &[(20_100, ONE, 900)]);
+    // The earlier one's proxy lives on for a while.
+    machine.process(&[640], ("efs-proxy", 7, 1800, 9999));
+    assert_eq!(machine.observe(1010, &[(20_200, ONE, 3)]), known(ONE, 70, 1800));
 }
 
 #[test]

@@ -230,6 +230,15 @@ fn the_busiest_access_points_have_their_own_and_the_others_are_together() {
 }
 
 #[test]
+fn the_others_of_a_file_system_that_comes_later_have_their_share_too() {
+    let mut chooser = Chooser::new(Profile::Fleet, 100);
+    chooser.limits.access_points = Some(1);
+    chooser.choose(&[("1", 0), ("1 a", 10)]);
+    chooser.choose(&[("1", 0), ("1 a", 10), ("2", 0), ("2 b", 500)]);
+    assert_eq!(chooser.kept(Scope::AccessPoint), ["1 other", "1 a", "2 other"]);
+}
+
+#[test]
 fn access_points_without_room_even_for_the_others_are_named() {
     let mut chooser = Chooser::new(Profile::Fleet, 4 + 11 + 6 + 5);
     chooser.limits.access_points = Some(2);

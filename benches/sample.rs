@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use efsmon::catalog::{OwnFigures, Profile};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::Moment;
 use efsmon::monitor::{Monitor, Settings, State};
 use efsmon::mountstats;
@@ -220,8 +221,7 @@ impl Host {
 fn monitor() -> Monitor {
     let settings = Settings {
         sample_interval: Duration::from_secs(10),
-        profile: Profile::Minimal,
-        max_series: 50,
+        series: SeriesLimits::new(Profile::Minimal, 50),
         mounts: Vec::new(),
         stall_after: Duration::from_secs(30),
     };

@@ -1,7 +1,9 @@
 //! Data become requests that CloudWatch takes (CloudWatch API reference, PutMetricData and MetricDatum). Pure.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use crate::catalog::foreign_namespace;
 use crate::model::{Batch, Datum, Dimension};
 
 /// Data in one request: CloudWatch's limit.
@@ -18,33 +20,32 @@ const LARGEST: f64 = 2.3485425827738332e+108;
 /// Requests, and what of the data cannot be said to CloudWatch.
 #[derive(Debug, Default)]
 pub struct Split {
-    /// Each within CloudWatch's limits; data that wait for the host's id are apart from those that do not.
+    /// Each within CloudWatch's limits; one namespace each, data that wait for the host's id apart from those that do not.
     pub batches: Vec<Batch>,
     /// Values that are left out: no finite number, larger than CloudWatch takes, or of a datum that has a blank
     /// dimension value or more dimensions than CloudWatch takes. Without the dimension it would be another series.
     pub unfit_values: u64,
 }
 
-/// Splits data into requests.
+/// Splits data into requests. Metrics that have a namespace of their own (see [`foreign_namespace`]) go there.
 pub fn split(namespace: &str, data: Vec<Datum>) -> Split {
     let mut split = Split::default();
-    let mut open: [Option<(Batch, usize)>; 2] = [None, None];
+    let mut open: BTreeMap<(&str, bool), (Batch, usize)> = BTreeMap::new();
     for datum in data.into_iter().flat_map(|datum| fit(datum, &mut split.unfit_values)) {
         let size = size(&datum);
-        let [ready, waiting] = &mut open;
-        let slot = if datum.needs_host() { waiting } else { ready };
-        if let Some((batch, bytes)) = slot
-            && batch.data.len() < MAX_DATA
-            && *bytes + size <= MAX_BYTES
-        {
-            batch.data.push(datum);
-            *bytes += size;
-            continue;
+        let namespace = foreign_namespace(&datum.metric).unwrap_or(namespace);
+        let slot = open.entry((namespace, datum.needs_host()));
+        let (batch, bytes) =
+            slot.or_insert_with(|| (Batch { namespace: namespace.to_owned(), data: Vec::new() }, 0));
+        if batch.data.len() >= MAX_DATA || *bytes + size > MAX_BYTES {
+            let namespace = namespace.to_owned();
+            split.batches.push(std::mem::replace(batch, Batch { namespace, data: Vec::new() }));
+            *bytes = 0;
         }
-        let full = slot.replace((Batch { namespace: namespace.to_owned(), data: vec![datum] }, size));
-        split.batches.extend(full.map(|(batch, _)| batch));
+        batch.data.push(datum);
+        *bytes += size;
     }
-    split.batches.extend(open.into_iter().flatten().map(|(batch, _)| batch));
+    split.batches.extend(open.into_values().map(|(batch, _)| batch));
     split
 }
 

@@ -23,6 +23,7 @@ pub mod host;
 mod instance;
 mod kept;
 pub mod look_up;
+mod proxies;
 mod reading;
 pub mod runtime;
 pub mod status;
@@ -168,7 +169,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         info!(
             version = env!("CARGO_PKG_VERSION"),
             namespace = self.settings.namespace,
-            profile = self.settings.monitor.profile.name(),
+            profile = self.settings.monitor.series.profile.name(),
             goes_on = self.goes_on,
             "starting"
         );
@@ -275,7 +276,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             ended: self.ended,
             sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
             namespace: self.settings.namespace.clone(),
-            profile: self.settings.monitor.profile.name().to_owned(),
+            profile: self.settings.monitor.series.profile.name().to_owned(),
             host_id,
             host_id_pending: self.host == Host::Pending,
             host_source: self.host_source,

@@ -4,12 +4,12 @@
 //!   end, when within 1 s of a multiple of the sample interval, is taken to be there.
 //! - An interval that crosses minutes is cut in proportion to time, each counter by largest remainder, so
 //!   that the parts add up exactly.
-//! - All mounts of one file system are one: counters add, a rate is all bytes of a sample over its time, a
-//!   latency all milliseconds over all requests.
+//! - All mounts of one [`Subject`] (a file system, an access point ..) are one, before anything is cut: counters
+//!   add, a rate is all bytes of a sample over its time, a latency all milliseconds over all requests.
 //! - A **window** is the time between two readings, cut at minutes: rates and latencies are one value for each;
 //!   one of less than half a second has no rate.
 //!   An interval that spans several windows is shared among them. Readings more than a minute apart leave a
-//!   gap, not a window: bytes and counts are spread over it, rates and latencies are not.
+//!   gap, not a window: bytes and counts are spread over it, rates, latencies and stalls are not.
 //! - A minute closes at the first reading at or after its end. What arrives for a closed minute is a late
 //!   piece: totals only, a second datum with the same timestamp.
 //! - Timestamps are the start of the minute, so that a minute here lies under the same minute of AWS/EFS.
@@ -19,17 +19,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::OwnFigures;
-use crate::model::{Datum, FileSystemId, Minute, Moment};
+use crate::catalog::{OwnFigures, ProxyUse};
+use crate::model::{Datum, Minute, Moment};
 use crate::sampler::Interval;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, shares};
 
+mod account;
 mod data;
 mod series;
 mod span;
+mod subject;
 
-pub use series::{Dropped, SeriesLimit};
-use span::{Span, minute_ended_by, overlap, snap};
+use account::{Open, Window};
+pub use series::{Dropped, Series, SeriesLimits};
+use span::{Span, minute_ended_by, snap};
+pub use subject::Subject;
 
 /// Readings further apart leave a gap.
 const GAP: Duration = Duration::from_secs(60);
@@ -43,42 +47,30 @@ const CLOCK_WAS_WRONG: Duration = Duration::from_secs(120);
 pub struct Minutes {
     /// The last reading.
     last: Option<Moment>,
+    /// The windows that the last reading ended: minute, and place in it.
+    #[serde(skip)]
+    ended: Vec<(Minute, usize)>,
     open: BTreeMap<Minute, Open>,
-    late: BTreeMap<Minute, BTreeMap<FileSystemId, Traffic>>,
+    late: BTreeMap<Minute, BTreeMap<Subject, Traffic>>,
     closed_through: Option<Minute>,
     /// The last minute whose `Hosts` is on its way, and the file systems whose `Clients` of it are: each is
     /// said once, also of a minute that is closed early and goes on after a restart.
     announced: Option<Minute>,
-    announced_clients: BTreeSet<FileSystemId>,
+    announced_clients: BTreeSet<Subject>,
     /// RPC bytes of reads and writes that no minute will hold: their interval was longer than a day.
     unpublished_bytes: u64,
+    series: Series,
 }
 
-/// One minute, as far as it has come.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Open {
-    /// Whether a reading was taken in it.
-    observed: bool,
-    windows: Vec<Window>,
-    file_systems: BTreeMap<FileSystemId, Account>,
-}
-
-/// The time between two readings, or its part in one minute.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Window {
-    span: Span,
-    /// CLOCK_MONOTONIC seconds: rates are per these.
-    seconds: f64,
-}
-
-/// What one file system did in a minute.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Account {
-    /// Whether the minute's own reading showed it.
-    shown: bool,
-    total: Traffic,
-    /// The share of each window, by its place in [`Open::windows`].
-    windows: BTreeMap<usize, Traffic>,
+/// One superblock of a reading.
+#[derive(Debug)]
+pub struct Observed<'a> {
+    /// What it did since the reading before.
+    pub interval: &'a Interval,
+    /// Whose figures it counts among.
+    pub subjects: Vec<Subject>,
+    /// Whether its requests get no answer at present.
+    pub stalled: bool,
 }
 
 /// A minute that is ready to be published.
@@ -87,20 +79,21 @@ struct Closed {
     open: Open,
     /// Whether `Hosts` is still to be said, and of which file systems `Clients`.
     announce: bool,
-    clients: BTreeSet<FileSystemId>,
+    clients: BTreeSet<Subject>,
 }
 
 impl Minutes {
-    /// Takes in a reading: the intervals that end with it, each with the file system that it is of.
+    /// Takes in a reading.
     pub fn observe<'a>(
         &mut self,
         moment: Moment,
         grid: Duration,
-        intervals: impl IntoIterator<Item = (&'a FileSystemId, &'a Interval)>,
+        superblocks: impl IntoIterator<Item = Observed<'a>>,
     ) {
         self.forgive_the_clock(moment.wall);
         let last = self.last.replace(moment);
         let elapsed = last.map(|last| moment.monotonic.saturating_sub(last.monotonic));
+        self.ended.clear();
         // A reading that follows another ends a minute; one that does not begins it.
         let mut minute = Minute::of(moment.wall);
         if let Some(elapsed) = elapsed.filter(|elapsed| *elapsed <= GAP) {
@@ -112,13 +105,51 @@ impl Minutes {
         if !self.is_closed(minute) {
             self.open.entry(minute).or_default().observed = true;
         }
-        for (file_system, interval) in intervals {
-            self.add(file_system, interval, grid);
-            if let Some(account) =
-                self.open.get_mut(&minute).and_then(|open| open.file_systems.get_mut(file_system))
+        let mut stalled: BTreeMap<Subject, u64> = BTreeMap::new();
+        let mut together: BTreeMap<Duration, BTreeMap<Subject, Traffic>> = BTreeMap::new();
+        for Observed { interval, subjects, stalled: is_stalled } in superblocks {
+            let counts = interval.elapsed <= LONGEST_INTERVAL;
+            if !counts {
+                let bytes = interval.traffic.read.bytes().saturating_add(interval.traffic.write.bytes());
+                self.unpublished_bytes = self.unpublished_bytes.saturating_add(bytes);
+            }
+            for subject in subjects {
+                *stalled.entry(subject.clone()).or_default() += u64::from(is_stalled);
+                if counts {
+                    let as_long = together.entry(interval.elapsed).or_default();
+                    as_long.entry(subject).or_default().add(&interval.traffic);
+                }
+            }
+        }
+        for (elapsed, subjects) in together {
+            self.add(Span::before(moment.wall, elapsed, grid), subjects);
+        }
+        for (subject, stalled) in stalled {
+            if let Some(account) = self.open.get_mut(&minute).and_then(|open| open.accounts.get_mut(&subject))
             {
                 account.shown = true;
             }
+            for (minute, place) in &self.ended {
+                let open = self.open.get_mut(minute);
+                if let Some(share) = open.and_then(|open| open.share_mut(&subject, *place)) {
+                    share.stalled = Some(stalled);
+                }
+            }
+        }
+    }
+
+    /// Takes in what the proxies of a subject's mounts used since the reading before the last, up to the last.
+    pub fn observe_proxies(&mut self, subject: &Subject, used: ProxyUse) {
+        let mut parts: Vec<(&mut account::Share, u128)> = Vec::with_capacity(self.ended.len());
+        for (minute, open) in &mut self.open {
+            let place = self.ended.iter().find(|(ended, _)| ended == minute).map(|(_, place)| *place);
+            let Some(place) = place else { continue };
+            let length = open.windows.get(place).map_or(0, |window| window.span.length().as_nanos());
+            parts.extend(open.share_mut(subject, place).map(|share| (share, length)));
+        }
+        let weights: Vec<u128> = parts.iter().map(|(_, weight)| *weight).collect();
+        for ((share, _), cpu_ms) in parts.into_iter().zip(shares(used.cpu_ms, &weights)) {
+            share.proxies = Some(ProxyUse { cpu_ms, ..used });
         }
     }
 
@@ -133,7 +164,7 @@ impl Minutes {
     }
 
     /// Closes the minutes that end at or before the last reading and returns their data, late pieces first.
-    pub fn close(&mut self, grid: Duration, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+    pub fn close(&mut self, grid: Duration, own: &OwnFigures, limits: &SeriesLimits) -> Vec<Datum> {
         let Some(last) = self.last else { return Vec::new() };
         let end = snap(last.wall, grid);
         let due: Vec<Minute> = self.open.keys().copied().filter(|minute| minute.end() <= end).collect();
@@ -141,13 +172,13 @@ impl Minutes {
             return Vec::new();
         }
         self.closed_through = self.closed_through.max(due.last().copied());
-        self.take(due, own, limit)
+        self.take(due, own, limits)
     }
 
     /// Closes every minute, the current one before its end: what comes after is a second datum of it.
-    pub fn close_early(&mut self, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+    pub fn close_early(&mut self, own: &OwnFigures, limits: &SeriesLimits) -> Vec<Datum> {
         let due = self.open.keys().copied().collect();
-        self.take(due, own, limit)
+        self.take(due, own, limits)
     }
 
     /// RPC bytes of reads and writes that were not published: their interval was longer than a day.
@@ -155,7 +186,18 @@ impl Minutes {
         self.unpublished_bytes
     }
 
-    fn take(&mut self, due: Vec<Minute>, own: &OwnFigures, limit: &mut SeriesLimit) -> Vec<Datum> {
+    /// Which series are published.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// What is over the limits, since the last call.
+    pub fn newly_dropped(&mut self) -> Vec<Dropped> {
+        self.series.newly_dropped()
+    }
+
+    fn take(&mut self, due: Vec<Minute>, own: &OwnFigures, limits: &SeriesLimits) -> Vec<Datum> {
+        let Some(newest) = due.last().copied() else { return Vec::new() };
         let mut closed = Vec::with_capacity(due.len());
         for minute in due {
             let Some(open) = self.open.remove(&minute) else { continue };
@@ -167,23 +209,35 @@ impl Minutes {
             let clients = match open.observed && self.announced == Some(minute) {
                 true => open
                     .mounted()
-                    .filter(|id| self.announced_clients.insert((*id).clone()))
+                    .filter(|subject| self.announced_clients.insert((*subject).clone()))
                     .cloned()
                     .collect(),
                 false => BTreeSet::new(),
             };
             closed.push(Closed { minute, open, announce, clients });
         }
-        limit.choose(&closed, &self.late);
-        let late = std::mem::take(&mut self.late);
-        let mut data = data::of_late_pieces(&late, limit);
+        let mut late = std::mem::take(&mut self.late);
+        let accounts = closed.iter().flat_map(|closed| &closed.open.accounts);
+        let totals = accounts.map(|(subject, account)| (subject, &account.total));
+        self.series.choose(limits, newest, totals.chain(late.values().flatten()));
+        closed.iter_mut().for_each(|closed| closed.open.gather(|subject| self.series.place(subject)));
+        late.values_mut().for_each(|pieces| self.gather(pieces));
+        let chosen = data::Chosen { profile: limits.profile, series: &self.series };
+        let mut data = chosen.of_late_pieces(&late);
         let mut own = Some(own);
         for closed in closed.iter().rev() {
             // What the host says of itself is of the newest minute that it was awake in.
             let own = if closed.open.observed { own.take() } else { None };
-            data.extend(data::of_minute(closed, own, limit));
+            data.extend(chosen.of_minute(closed, own));
         }
         data
+    }
+
+    /// Counts each late piece where it is published.
+    fn gather(&self, pieces: &mut BTreeMap<Subject, Traffic>) {
+        for (subject, traffic) in std::mem::take(pieces) {
+            pieces.entry(self.series.place(subject)).or_default().add(&traffic);
+        }
     }
 
     fn add_windows(&mut self, span: Span, elapsed: Duration) {
@@ -194,27 +248,26 @@ impl Minutes {
             }
             let share = if whole > 0.0 { part.length().as_secs_f64() / whole } else { 1.0 };
             let window = Window { span: part, seconds: elapsed.as_secs_f64() * share };
-            self.open.entry(minute).or_default().windows.push(window);
+            let windows = &mut self.open.entry(minute).or_default().windows;
+            self.ended.push((minute, windows.len()));
+            windows.push(window);
         }
     }
 
-    fn add(&mut self, file_system: &FileSystemId, interval: &Interval, grid: Duration) {
-        if interval.elapsed > LONGEST_INTERVAL {
-            let bytes = interval.traffic.read.bytes().saturating_add(interval.traffic.write.bytes());
-            self.unpublished_bytes = self.unpublished_bytes.saturating_add(bytes);
-            return;
-        }
-        let span = Span::before(interval.end.wall, interval.elapsed, grid);
+    /// Counts what subjects did in `span`, in its minutes.
+    fn add(&mut self, span: Span, subjects: BTreeMap<Subject, Traffic>) {
         let parts = span.by_minute();
         let weights: Vec<u128> = parts.iter().map(|(_, part)| part.length().as_nanos()).collect();
-        let split = if parts.len() > 1 { interval.traffic.split(&weights) } else { Vec::new() };
-        let traffic = if parts.len() > 1 { &split } else { std::slice::from_ref(&interval.traffic) };
-        for ((minute, part), traffic) in parts.into_iter().zip(traffic) {
-            match self.is_closed(minute) {
-                true => {
-                    self.late.entry(minute).or_default().entry(file_system.clone()).or_default().add(traffic)
+        for (subject, traffic) in subjects {
+            let split = if parts.len() > 1 { traffic.split(&weights) } else { vec![traffic] };
+            for ((minute, part), traffic) in parts.iter().zip(&split) {
+                match self.is_closed(*minute) {
+                    true => {
+                        let pieces = self.late.entry(*minute).or_default();
+                        pieces.entry(subject.clone()).or_default().add(traffic);
+                    }
+                    false => self.open.entry(*minute).or_default().add(&subject, *part, traffic),
                 }
-                false => self.open.entry(minute).or_default().add(file_system, part, traffic),
             }
         }
     }
@@ -232,48 +285,12 @@ impl Minutes {
             self.announced_clients.clear();
         }
         let ahead = self.open.split_off(&latest.next());
-        for (file_system, account) in ahead.into_values().flat_map(|open| open.file_systems) {
+        for (subject, account) in ahead.into_values().flat_map(|open| open.accounts) {
             let present = self.open.entry(Minute::of(now)).or_default();
-            present.file_systems.entry(file_system).or_default().total.add(&account.total);
+            present.accounts.entry(subject).or_default().total.add(&account.total);
         }
     }
 }
 
-impl Open {
-    /// The file systems that were mounted while readings were taken.
-    fn mounted(&self) -> impl Iterator<Item = &FileSystemId> {
-        self.file_systems.iter().filter(|(_, account)| account.mounted()).map(|(id, _)| id)
-    }
-
-    fn add(&mut self, file_system: &FileSystemId, part: Span, traffic: &Traffic) {
-        let account = self.file_systems.entry(file_system.clone()).or_default();
-        account.total.add(traffic);
-        let mut weights: Vec<(usize, u128)> = self
-            .windows
-            .iter()
-            .enumerate()
-            .map(|(place, window)| (place, overlap(part, window.span).as_nanos()))
-            .filter(|(_, weight)| *weight > 0)
-            .collect();
-        if weights.is_empty() && part.length().is_zero() {
-            // A mount of this very second: it is the last window's.
-            weights.extend(self.windows.len().checked_sub(1).map(|last| (last, 1)));
-        }
-        match weights.as_slice() {
-            [(place, _)] => account.windows.entry(*place).or_default().add(traffic),
-            _ => {
-                let shares = traffic.split(&weights.iter().map(|(_, weight)| *weight).collect::<Vec<_>>());
-                for ((place, _), share) in weights.iter().zip(shares) {
-                    account.windows.entry(*place).or_default().add(&share);
-                }
-            }
-        }
-    }
-}
-
-impl Account {
-    /// Whether it was mounted while readings were taken, and not only named by the traffic of a gap.
-    fn mounted(&self) -> bool {
-        self.shown || !self.windows.is_empty()
-    }
-}
+#[cfg(test)]
+mod tests;

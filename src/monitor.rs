@@ -1,14 +1,14 @@
 //! A reading's way through the pure stages: parsed, joined, named, sampled, added to its minute.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{OwnFigures, Profile};
-use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted};
+use crate::catalog::{OwnFigures, Profile, ProxyUse};
+use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted, proxy_port};
 use crate::health::Stalls;
-use crate::minutes::{Dropped, Minutes, SeriesLimit};
+use crate::minutes::{Dropped, Minutes, Observed, SeriesLimits, Subject};
 use crate::model::{Datum, FileSystemId, Moment};
 use crate::mountinfo::DeviceNumber;
 use crate::mountstats::{self, unescape};
@@ -17,12 +17,13 @@ use crate::sampler::Sampler;
 use crate::sampler::join::{Seen, Superblock, join_texts};
 use crate::source::{Reading, View};
 
+mod subjects;
+
 /// What the stages need to be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub sample_interval: Duration,
-    pub profile: Profile,
-    pub max_series: usize,
+    pub series: SeriesLimits,
     pub mounts: Vec<ConfiguredMount>,
     /// How long requests may go without any reply before their mount counts as stalled.
     pub stall_after: Duration,
@@ -35,7 +36,20 @@ pub struct Monitor {
     state: State,
     attribution: Attribution,
     stalls: Stalls,
-    limit: SeriesLimit,
+    proxied: Vec<ProxiedMount>,
+}
+
+/// A superblock of EFS that goes through a mount helper's proxy on this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxiedMount {
+    pub number: DeviceNumber,
+    pub file_system: FileSystemId,
+    /// The proxy's.
+    pub port: u16,
+    /// Without octal escapes, bytes that are not UTF-8 replaced, as the mount helper's state has it.
+    pub mount_points: Vec<String>,
+    /// Whole seconds since it was mounted.
+    pub age: Duration,
 }
 
 /// What a restart goes on from: where counting starts, and the minutes that are not closed.
@@ -110,8 +124,8 @@ const NAMED: usize = 20;
 
 impl Monitor {
     pub fn new(settings: Settings, state: State) -> Monitor {
-        let limit = SeriesLimit::new(settings.profile, settings.max_series);
-        Monitor { settings, state, attribution: Attribution::default(), stalls: Stalls::default(), limit }
+        let (attribution, stalls) = Default::default();
+        Monitor { settings, state, attribution, stalls, proxied: Vec::new() }
     }
 
     /// Takes in a reading. `helper_state` is asked only when there is a mount without a name.
@@ -121,14 +135,20 @@ impl Monitor {
         let moment = reading.moment;
         self.attribution.update(moment, &seen, &self.settings.mounts, helper_state);
         self.stalls.observe(moment, &seen, self.settings.stall_after);
-        let by_operation = self.settings.profile == Profile::Full;
+        let by_operation = self.settings.series.profile == Profile::Full;
         let held = self.attribution.held(moment);
         let intervals = self.state.sampler.observe(moment, &seen, &held, by_operation);
-        let of_efs = intervals.iter().filter_map(|interval| match self.attribution.answer(interval.number) {
-            Some(Answer::Efs(identity)) => Some((&identity.file_system, interval)),
-            _ => None,
+        let superblocks: HashMap<DeviceNumber, &Superblock<'_>> =
+            seen.superblocks.iter().map(|superblock| (superblock.number, superblock)).collect();
+        let observed = intervals.iter().filter_map(|interval| {
+            let Some(Answer::Efs(identity)) = self.attribution.answer(interval.number) else { return None };
+            let superblock = superblocks.get(&interval.number)?;
+            let subjects = subjects::of(superblock, identity, &self.settings.series);
+            let stalled = self.stalls.stalled(interval.number).is_some();
+            Some(Observed { interval, subjects, stalled })
         });
-        self.state.minutes.observe(moment, self.settings.sample_interval, of_efs);
+        self.state.minutes.observe(moment, self.settings.sample_interval, observed);
+        self.proxied = if self.publishes_proxies() { self.proxied_of(&seen) } else { Vec::new() };
         let mut sighting = self.sighting(&seen);
         sighting.view = Some(reading.view);
         sighting.unidentified = self.attribution.unidentified(moment);
@@ -159,12 +179,12 @@ impl Monitor {
 
     /// The data of the minutes that end at or before the last reading.
     pub fn close(&mut self, own: &OwnFigures) -> Vec<Datum> {
-        self.state.minutes.close(self.settings.sample_interval, own, &mut self.limit)
+        self.state.minutes.close(self.settings.sample_interval, own, &self.settings.series)
     }
 
     /// The data of every minute so far, the current one before its end.
     pub fn close_early(&mut self, own: &OwnFigures) -> Vec<Datum> {
-        self.state.minutes.close_early(own, &mut self.limit)
+        self.state.minutes.close_early(own, &self.settings.series)
     }
 
     /// What to go on from after a restart.
@@ -177,19 +197,50 @@ impl Monitor {
         self.state = state;
     }
 
-    /// Scopes of file systems that are over the limit of series, since the last call.
+    /// Subjects' scopes that are over the limits of series, since the last call.
     pub fn newly_dropped(&mut self) -> Vec<Dropped> {
-        self.limit.newly_dropped()
+        self.state.minutes.newly_dropped()
     }
 
-    /// The series that are published, and the scopes of file systems that are not.
+    /// The series that are published, and the subjects' scopes that are not.
     pub fn series(&self) -> (usize, usize) {
-        (self.limit.used(), self.limit.dropped())
+        let series = self.state.minutes.series();
+        (series.used(self.settings.series.profile), series.left_out())
+    }
+
+    /// Whether what proxies use is published, so that it is worth finding out.
+    pub fn publishes_proxies(&self) -> bool {
+        self.settings.series.profile == Profile::Full
+    }
+
+    /// The superblocks of the last reading that go through proxies, when [`Monitor::publishes_proxies`].
+    pub fn proxied(&self) -> &[ProxiedMount] {
+        &self.proxied
+    }
+
+    /// Takes in what the proxies of a file system's mounts used between the last two readings.
+    pub fn observe_proxies(&mut self, file_system: &FileSystemId, used: ProxyUse) {
+        self.state.minutes.observe_proxies(&Subject::FileSystem(file_system.clone()), used);
     }
 
     /// RPC bytes that no minute holds: their interval was longer than a day.
     pub fn unpublished_bytes(&self) -> u64 {
         self.state.minutes.unpublished_bytes()
+    }
+
+    fn proxied_of(&self, seen: &Seen<'_>) -> Vec<ProxiedMount> {
+        let proxied = seen.superblocks.iter().filter_map(|superblock| {
+            let Some(Answer::Efs(identity)) = self.attribution.answer(superblock.number) else { return None };
+            let text = |printed: &[u8]| String::from_utf8_lossy(&unescape(printed)).into_owned();
+            Some(ProxiedMount {
+                number: superblock.number,
+                file_system: identity.file_system.clone(),
+                port: proxy_port(superblock)?,
+                mount_points: superblock.records.iter().map(|record| text(record.mount_point)).collect(),
+                age: Duration::from_secs(superblock.statistics.age_seconds),
+            })
+        });
+        proxied.collect()
     }
 
     fn sighting(&self, seen: &Seen<'_>) -> Sighting {

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::clock::Clock;
 use crate::model::Moment;
 
+mod processes;
+
+pub use processes::Process;
+
 /// Where to look.
 #[derive(Clone, Debug)]
 pub struct Roots {

@@ -18,6 +18,7 @@ use crate::daemon::look_up::kept_targets;
 use crate::daemon::runtime::{LockError, RuntimeDirectory};
 use crate::daemon::{Daemon, Edges, Settings};
 use crate::efs::{ConfiguredMount, Identity, Targets};
+use crate::minutes::SeriesLimits;
 use crate::model::Host;
 use crate::monitor;
 use crate::publish::Publisher;
@@ -144,8 +145,7 @@ fn settings(config: &Config) -> Settings {
     Settings {
         monitor: monitor::Settings {
             sample_interval: config.sample_interval,
-            profile: config.profile,
-            max_series: config.limits.max_series as usize,
+            series: series_limits(config),
             mounts: configured_mounts(config),
             stall_after: config.health.stall_after,
         },
@@ -163,6 +163,17 @@ fn role(config: &Config, finder: &HostFinder) -> Option<Role> {
     let publish = &config.publish;
     let arn = publish.role_arn.clone()?;
     Some(Role::new(arn, publish.external_id.clone(), host.as_deref()))
+}
+
+fn series_limits(config: &Config) -> SeriesLimits {
+    let (limits, publish) = (&config.limits, &config.publish);
+    SeriesLimits {
+        profile: config.profile,
+        max_series: limits.max_series as usize,
+        access_points: publish.access_points.then_some(limits.max_access_points as usize),
+        mount_points: publish.mount_points.then_some(limits.max_mount_points as usize),
+        cron_script: config.compat.cron_script,
+    }
 }
 
 fn lock_runtime(config: &Config) -> anyhow::Result<RuntimeDirectory> {

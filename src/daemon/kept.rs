@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::minutes::Dropped;
 use crate::model::{Datum, Host, Moment};
 use crate::monitor::State;
+use crate::names::printable;
 use crate::spool::Disk;
 
 /// What the spool keeps for the daemon beside the requests: where to go on from.
@@ -34,7 +35,7 @@ struct ToKeep<'a> {
     instance: Option<&'a LastInstance>,
 }
 
-/// Most file systems that one line of the log names.
+/// Most subjects that one line of the log names.
 const NAMED: usize = 10;
 
 impl<C: Clock, D: Disk> Daemon<'_, C, D> {
@@ -66,7 +67,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     /// Makes a minute durable. When that fails, counting goes back to where the last commit left off: nothing is
     /// lost but the detail, and nothing grows. Returns whether it is durable.
     pub(super) fn commit(&mut self, data: Vec<Datum>) -> bool {
-        say_what_is_left_out(&self.monitor.newly_dropped());
+        let dropped = self.monitor.newly_dropped();
         // Without a minute of this host in them, its figures are still to be told.
         let told = data.iter().any(|datum| datum.dimensions.is_empty());
         let data = if self.settings.publishes { data } else { Vec::new() };
@@ -94,6 +95,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         let is_kept = committed.is_ok();
         match committed {
             Ok(()) => {
+                say_what_is_left_out(&dropped);
                 if told {
                     self.figures_reported(losses);
                 }
@@ -143,18 +145,19 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     }
 }
 
-/// Names what is over the limit of series, in one line.
+/// Names what is over the limits of series, in one line.
 pub(super) fn say_what_is_left_out(dropped: &[Dropped]) {
     if dropped.is_empty() {
         return;
     }
-    let name =
-        |dropped: &Dropped| format!("{} ({})", dropped.file_system, dropped.scope.dimensions().join(", "));
+    let name = |Dropped { scope, subject, limit }: &Dropped| {
+        format!("{} ({}): {limit}", printable(subject.to_string().as_bytes()), scope.dimensions().join(", "))
+    };
     let first: Vec<String> = dropped.iter().take(NAMED).map(name).collect();
     warn!(
         groups = dropped.len(),
         first = first.join("; "),
-        "not published: over limits.max_series; raise it or choose a smaller profile"
+        "not published: over a limit of series; raise the limit that is named or choose a smaller profile"
     );
 }
 
@@ -162,7 +165,16 @@ pub(super) fn say_what_is_left_out(dropped: &[Dropped]) {
 /// this one (a machine that was set back to a snapshot), are not these counters' past; what was counted and said
 /// before still holds.
 pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Option<(Kept, bool)> {
-    let kept: Kept = serde_json::from_slice(counters).ok()?;
+    if counters.is_empty() {
+        return None;
+    }
+    let kept: Kept = match serde_json::from_slice(counters) {
+        Ok(kept) => kept,
+        Err(error) => {
+            warn!(%error, "the counters that were kept are not this version's; counting starts anew");
+            return None;
+        }
+    };
     let of_this_boot = kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id;
     let goes_on = of_this_boot && kept.state.last().is_none_or(|last| last.monotonic <= now.monotonic);
     match goes_on {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tracing::{error, info, warn};
 
+use super::proxies::Proxies;
 use crate::clock::Clock;
 use crate::efs::helper_mounts;
 use crate::model::Moment;
@@ -20,6 +21,7 @@ pub(super) struct Reader {
     problems: Latch,
     helper_state: Latch,
     stalled: Latch,
+    proxies: Proxies,
     unpublished_bytes: u64,
 }
 
@@ -42,10 +44,17 @@ impl Reader {
     ) -> Result<Sighting, ReadError> {
         let reading = source.read(clock);
         let moment = reading.as_ref().map_or_else(|_| clock.now(), |reading| reading.moment);
-        self.take(moment, reading, || source.efs_state(), monitor)
+        let sighting = self.take(moment, reading, || source.efs_state(), monitor)?;
+        if monitor.publishes_proxies() {
+            let helper_state =
+                || source.efs_state().map_or_else(|_| Vec::new(), |files| helper_mounts(&files));
+            let used = self.proxies.observe(source, moment.monotonic, monitor.proxied(), helper_state);
+            used.iter().for_each(|(file_system, used)| monitor.observe_proxies(file_system, *used));
+        }
+        Ok(sighting)
     }
 
-    /// As [`Reader::read`], of what was read already.
+    /// As [`Reader::read`], of what was read already; without what processes use, which is not in it.
     ///
     /// # Errors
     ///

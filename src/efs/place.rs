@@ -45,7 +45,11 @@ impl<'a> Place<'a> {
         }
         let runtimes = RUNTIMES.iter().any(|folder| mount_point.starts_with(folder))
             || HOME_RUNTIMES.iter().any(|folder| mount_point.contains(folder));
-        if runtimes { Place::Runtime } else { Place::Plain }
+        match mount_point.split('/').any(|part| part == "kubelet") {
+            true => Place::Kubelet { pod: None, volume: None },
+            false if runtimes => Place::Runtime,
+            false => Place::Plain,
+        }
     }
 
     /// Whether it may stand in a dimension: no path that is made up anew with every pod or task.
@@ -126,6 +130,7 @@ mod tests {
             "/var/lib/kubelet/plugins/kubernetes.io/nfs/mounts/x",
             Place::Kubelet { pod: None, volume: None },
         );
+        check("/var/lib/kubelet/plugins/efs.csi.aws.com/x", Place::Kubelet { pod: None, volume: None });
     }
 
     #[test]

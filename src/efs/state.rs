@@ -16,6 +16,8 @@ use crate::source::StateFile;
 pub struct HelperMount {
     pub identity: Identity,
     pub port: u16,
+    /// The proxy's process, by its number where the mount helper runs.
+    pub pid: Option<u32>,
     /// From the JSON text; versions before 1.32 (April 2022) do not write it.
     pub mount_point: Option<String>,
     /// From the file's name: the mount point with `.` for `/`, so not always one mount point's only.
@@ -82,6 +84,7 @@ fn helper_mount(file: &StateFile, proxies: &HashMap<&str, Proxy>) -> Option<Help
             zone: proxy.and_then(|proxy| proxy.zone.clone()),
         },
         port: port.parse().ok()?,
+        pid: json.as_ref().and_then(|json| json.get("pid")?.as_u64()?.try_into().ok()),
         mount_point: field("mountpoint").map(str::to_owned),
         folded_mount_point: folded.to_owned(),
         unfinished,

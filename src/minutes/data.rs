@@ -3,50 +3,60 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Account, Closed, SeriesLimit, Window};
-use crate::catalog::{Formula, METRICS, Metric, OwnFigures, Scope};
-use crate::model::{Datum, Dimension, FileSystemId, Minute};
+use super::account::{Account, Share, Window};
+use super::{Closed, Series, Subject};
+use crate::catalog::{Formula, METRICS, Metric, OwnFigures, Profile, Scope};
+use crate::model::{Datum, Dimension, Minute};
 use crate::traffic::{Times, Traffic};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The data of a minute; `own` is what the host says of itself, once for all minutes that close together.
-pub(super) fn of_minute(closed: &Closed, own: Option<&OwnFigures>, limit: &SeriesLimit) -> Vec<Datum> {
-    let mut data = Vec::new();
-    for metric in METRICS {
-        for scope in metric.published(limit.profile) {
-            if scope == Scope::Fleet {
-                data.extend(of_fleet(metric, closed, own));
-                continue;
-            }
-            let kept = closed.open.file_systems.iter().filter(|(id, _)| limit.keeps(scope, id));
-            for (file_system, account) in kept {
-                let owner = Owner { minute: closed.minute, scope, file_system };
-                data.extend(owner.of_account(metric, account, closed));
-            }
-        }
-    }
-    data
+/// What is published.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'a> {
+    pub profile: Profile,
+    pub series: &'a Series,
 }
 
-/// The data of late pieces: what can be added up, and only where there is something to add.
-pub(super) fn of_late_pieces(
-    late: &BTreeMap<Minute, BTreeMap<FileSystemId, Traffic>>,
-    limit: &SeriesLimit,
-) -> Vec<Datum> {
-    let mut data = Vec::new();
-    for (minute, file_systems) in late {
-        for (file_system, traffic) in file_systems {
-            for metric in METRICS {
-                for scope in metric.published(limit.profile).filter(|scope| limit.keeps(*scope, file_system))
-                {
-                    let owner = Owner { minute: *minute, scope, file_system };
-                    data.extend(owner.of_late_piece(metric, traffic));
+impl Chosen<'_> {
+    /// The data of a minute; `own` is what the host says of itself, once for all minutes that close together.
+    pub fn of_minute(self, closed: &Closed, own: Option<&OwnFigures>) -> Vec<Datum> {
+        let mut data = Vec::new();
+        for metric in METRICS {
+            for scope in metric.published(self.profile) {
+                if scope == Scope::Fleet {
+                    data.extend(of_fleet(metric, closed, own));
+                    continue;
+                }
+                for (subject, account) in &closed.open.accounts {
+                    if let Some(owner) = self.owner(closed.minute, scope, subject) {
+                        data.extend(owner.of_account(metric, account, closed));
+                    }
                 }
             }
         }
+        data
     }
-    data
+
+    /// The data of late pieces: what can be added up, and only where there is something to add.
+    pub fn of_late_pieces(self, late: &BTreeMap<Minute, BTreeMap<Subject, Traffic>>) -> Vec<Datum> {
+        let mut data = Vec::new();
+        for (minute, pieces) in late {
+            for (subject, traffic) in pieces {
+                for metric in METRICS {
+                    let owners = metric.published(self.profile);
+                    let owners = owners.filter_map(|scope| self.owner(*minute, scope, subject));
+                    data.extend(owners.flat_map(|owner| owner.of_late_piece(metric, traffic)));
+                }
+            }
+        }
+        data
+    }
+
+    fn owner<'a>(&self, minute: Minute, scope: Scope, subject: &'a Subject) -> Option<Owner<'a>> {
+        let published = subject.is_in(scope) && self.series.keeps(scope, subject);
+        published.then_some(Owner { minute, scope, subject })
+    }
 }
 
 fn of_fleet(metric: &Metric, closed: &Closed, own: Option<&OwnFigures>) -> Option<Datum> {
@@ -63,7 +73,7 @@ fn of_fleet(metric: &Metric, closed: &Closed, own: Option<&OwnFigures>) -> Optio
 struct Owner<'a> {
     minute: Minute,
     scope: Scope,
-    file_system: &'a FileSystemId,
+    subject: &'a Subject,
 }
 
 impl Owner<'_> {
@@ -72,33 +82,42 @@ impl Owner<'_> {
             let window = |(place, traffic): (&usize, _)| Some((closed.open.windows.get(*place)?, traffic));
             account.windows.iter().filter_map(window)
         };
-        match metric.formula {
+        // The last window of a process may be of milliseconds: a rate over so little is a peak of nothing.
+        let rate = |window: &Window, amount: f64| {
+            let seconds = window.span.length().as_secs_f64().round();
+            (seconds > 0.0).then(|| (amount / window.seconds, seconds))
+        };
+        let values: Vec<(f64, f64)> = match metric.formula {
             // A gap's minutes hold what was spread over them, and no zeros: nobody was there to count.
-            Formula::Total(_) if !account.mounted() => self.of_late_piece(metric, &account.total),
-            Formula::Total(total) => self.one(metric, vec![(total(&account.total) as f64, 1.0)]),
-            Formula::MibPerSecond(bytes) => {
-                // The last window of a process may be of milliseconds: a rate over so little is a peak of nothing.
-                let rate = |(window, traffic): (&Window, &Traffic)| {
-                    let seconds = window.span.length().as_secs_f64().round();
-                    (seconds > 0.0).then(|| (bytes(traffic) as f64 / MIB / window.seconds, seconds))
-                };
-                self.one(metric, windows().filter_map(rate).collect())
-            }
+            Formula::Total(_) if !account.mounted() => return self.of_late_piece(metric, &account.total),
+            Formula::ByOperation => return self.by_operation(metric, &account.total),
+            Formula::Total(total) => vec![(total(&account.total) as f64, 1.0)],
+            Formula::MibPerSecond(bytes) => windows()
+                .filter_map(|(window, share)| rate(window, bytes(&share.traffic) as f64 / MIB))
+                .collect(),
             Formula::Mean(times) => {
-                let mean = |(_, traffic): (&Window, &Traffic)| {
-                    let times: Times = times(traffic);
+                let mean = |(_, share): (&Window, &Share)| {
+                    let times: Times = times(&share.traffic);
                     Some((times.mean()?, times.requests as f64))
                 };
-                self.one(metric, windows().filter_map(mean).collect())
+                windows().filter_map(mean).collect()
             }
-            Formula::Mounted if closed.clients.contains(self.file_system) => {
-                self.one(metric, vec![(1.0, 1.0)])
+            Formula::Stalled => {
+                windows().filter_map(|(_, share)| Some((share.stalled? as f64, 1.0))).collect()
             }
-            Formula::ByOperation => self.by_operation(metric, &account.total),
-            Formula::Mounted | Formula::Alive | Formula::Own(_) | Formula::OwnNow(_) | Formula::Later => {
-                Vec::new()
+            Formula::ProxyCpu => {
+                // Milliseconds a second are tenths of a percent.
+                let percent =
+                    |(window, share): (&Window, &Share)| rate(window, share.proxies?.cpu_ms as f64 / 10.0);
+                windows().filter_map(percent).collect()
             }
-        }
+            Formula::ProxyMemory => {
+                windows().filter_map(|(_, share)| Some((share.proxies?.memory as f64, 1.0))).collect()
+            }
+            Formula::Mounted if closed.clients.contains(self.subject) => vec![(1.0, 1.0)],
+            Formula::Mounted | Formula::Alive | Formula::Own(_) | Formula::OwnNow(_) => Vec::new(),
+        };
+        self.one(metric, values)
     }
 
     fn of_late_piece(&self, metric: &Metric, traffic: &Traffic) -> Vec<Datum> {
@@ -128,9 +147,9 @@ impl Owner<'_> {
 
     fn dimensions(&self, operation: Option<&str>) -> Vec<Dimension> {
         let value = |name: &&'static str| match *name {
-            "FileSystemId" => Some(self.file_system.to_string()),
             "Operation" => operation.map(str::to_owned),
-            _ => None,
+            // What the subject cannot say is this host's id, which comes later.
+            _ => self.subject.dimension(name),
         };
         let dimension = |name| Dimension { value: value(name), name: Cow::Borrowed(*name) };
         self.scope.dimensions().iter().map(dimension).collect()

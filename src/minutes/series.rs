@@ -1,56 +1,99 @@
 //! How many series this host publishes: each is billed, so there is a limit, and what is over it is left out
 //! whole, in the same way every minute.
+//!
+//! A share of the limit is a subject's as long as it is seen, and for an hour more: CloudWatch bills a series by the
+//! hour, so what comes and goes within one costs nothing more when it keeps its share, and twice when it is exchanged.
+//! Then it is free for those that wait.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::Closed;
+use serde::{Deserialize, Serialize};
+
+use super::Subject;
 use crate::catalog::{METRICS, Profile, Scope, series};
-use crate::model::{FileSystemId, Minute};
+use crate::model::Minute;
 use crate::traffic::Traffic;
 
-/// The settings `profile` and `limits.max_series`, and what was chosen under them so far.
-#[derive(Clone, Debug)]
-pub struct SeriesLimit {
+/// The settings that say which series there may be, and how many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesLimits {
     pub profile: Profile,
-    max_series: usize,
-    /// What is published. A choice holds while this process runs: series that come and go cost, too.
-    kept: BTreeSet<(Scope, FileSystemId)>,
-    dropped: BTreeSet<(Scope, FileSystemId)>,
+    /// `limits.max_series`.
+    pub max_series: usize,
+    /// With `publish.access_points`, `limits.max_access_points`: those that have figures of their own.
+    pub access_points: Option<usize>,
+    /// With `publish.mount_points`, `limits.max_mount_points`.
+    pub mount_points: Option<usize>,
+    /// `compat.cron_script`.
+    pub cron_script: bool,
+}
+
+impl SeriesLimits {
+    /// Without the scopes that are off by default.
+    pub fn new(profile: Profile, max_series: usize) -> SeriesLimits {
+        SeriesLimits { profile, max_series, access_points: None, mount_points: None, cron_script: false }
+    }
+
+    /// The most subjects of a scope, and the setting that says so.
+    fn most(&self, scope: Scope) -> Option<(usize, &'static str)> {
+        match scope {
+            Scope::AccessPoint => Some((self.access_points?, "limits.max_access_points")),
+            Scope::MountPoint => Some((self.mount_points?, "limits.max_mount_points")),
+            _ => None,
+        }
+    }
+}
+
+/// What was chosen under the limits, and when each subject was last seen. Serialised with the counters, so that a
+/// restart chooses the same.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    limits: Option<SeriesLimits>,
+    kept: BTreeMap<Scope, BTreeMap<Subject, Minute>>,
+    left_out: BTreeMap<Scope, BTreeMap<Subject, Minute>>,
+    #[serde(skip)]
     unreported: Vec<Dropped>,
 }
 
-/// A file system's figures of one scope that are over the limit: named once.
+/// A subject's figures of one scope that are over a limit: named once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
     pub scope: Scope,
-    pub file_system: FileSystemId,
+    pub subject: Subject,
+    /// The setting that is in the way.
+    pub limit: &'static str,
 }
 
 /// The order in which the limit is used up, after the fleet's own four.
-const SCOPES: [Scope; 3] = [Scope::FileSystem, Scope::Client, Scope::Operation];
+const SCOPES: [Scope; 6] = [
+    Scope::CronScript,
+    Scope::FileSystem,
+    Scope::Client,
+    Scope::Operation,
+    Scope::AccessPoint,
+    Scope::MountPoint,
+];
 /// An allowance for a file system's series by operation, whose number is not known beforehand.
 const OPERATIONS: usize = 20;
+/// Seconds for which a share is kept for a subject that is not seen.
+const KEPT_FOR: i64 = 3600;
 
-impl SeriesLimit {
-    pub fn new(profile: Profile, max_series: usize) -> SeriesLimit {
-        let (kept, dropped) = Default::default();
-        SeriesLimit { profile, max_series, kept, dropped, unreported: Vec::new() }
-    }
-
-    /// Whether a file system's figures of a scope are published.
-    pub fn keeps(&self, scope: Scope, file_system: &FileSystemId) -> bool {
-        scope == Scope::Fleet || self.kept.contains(&(scope, file_system.clone()))
+impl Series {
+    /// Whether a subject's figures of a scope are published.
+    pub fn keeps(&self, scope: Scope, subject: &Subject) -> bool {
+        scope == Scope::Fleet || self.kept.get(&scope).is_some_and(|kept| kept.contains_key(subject))
     }
 
     /// How many series are published.
-    pub fn used(&self) -> usize {
-        let kept: usize = self.kept.iter().map(|(scope, _)| self.cost(*scope)).sum();
-        series(self.profile, Scope::Fleet) + kept
+    pub fn used(&self, profile: Profile) -> usize {
+        let kept: usize = self.kept.iter().map(|(scope, kept)| cost(profile, *scope) * kept.len()).sum();
+        series(profile, Scope::Fleet) + kept
     }
 
-    /// How many scopes of file systems are left out.
-    pub fn dropped(&self) -> usize {
-        self.dropped.len()
+    /// How many subjects' scopes are left out.
+    pub fn left_out(&self) -> usize {
+        self.left_out.values().map(BTreeMap::len).sum()
     }
 
     /// What was left out since the last call.
@@ -58,150 +101,91 @@ impl SeriesLimit {
         std::mem::take(&mut self.unreported)
     }
 
-    /// Finds room for the file systems of these minutes: file-system scope first, then clients, each by traffic.
-    pub(super) fn choose(
+    /// The subject that publishes a subject's figures: itself, or those that have no series of their own together.
+    pub(super) fn place(&self, subject: Subject) -> Subject {
+        let fallback = subject.fallback().filter(|fallback| {
+            SCOPES.iter().all(|scope| !fallback.is_in(*scope) || !self.keeps(*scope, &subject))
+        });
+        fallback.unwrap_or(subject)
+    }
+
+    /// Finds room for those that were seen, by scope and then by traffic.
+    pub(super) fn choose<'a>(
         &mut self,
-        closed: &[Closed],
-        late: &BTreeMap<Minute, BTreeMap<FileSystemId, Traffic>>,
+        limits: &SeriesLimits,
+        now: Minute,
+        seen: impl IntoIterator<Item = (&'a Subject, &'a Traffic)>,
     ) {
-        let mut bytes: BTreeMap<&FileSystemId, u64> = BTreeMap::new();
-        let accounts = closed.iter().flat_map(|closed| &closed.open.file_systems);
-        let totals = accounts.map(|(file_system, account)| (file_system, &account.total));
-        for (file_system, traffic) in totals.chain(late.values().flatten()) {
-            let sum = bytes.entry(file_system).or_default();
-            *sum = sum.saturating_add(traffic.read.bytes()).saturating_add(traffic.write.bytes());
+        if self.limits.as_ref() != Some(limits) {
+            *self = Series { limits: Some(limits.clone()), ..Series::default() };
         }
-        let settled = |file_system: &FileSystemId, scope: Scope, limit: &SeriesLimit| {
-            let key = (scope, file_system.clone());
-            limit.kept.contains(&key) || limit.dropped.contains(&key)
-        };
-        let mut busiest_first: Vec<&FileSystemId> = bytes.keys().copied().collect();
-        busiest_first.sort_by_key(|file_system| std::cmp::Reverse(bytes.get(file_system)));
-        for scope in SCOPES {
-            let cost = self.cost(scope);
-            for file_system in &busiest_first {
-                if cost == 0 || settled(file_system, scope, self) {
-                    continue;
-                }
-                let key = (scope, (*file_system).clone());
-                if self.used() + cost <= self.max_series {
-                    self.kept.insert(key);
-                } else {
-                    self.unreported.push(Dropped { scope, file_system: key.1.clone() });
-                    self.dropped.insert(key);
+        let mut bytes: BTreeMap<Subject, u64> = BTreeMap::new();
+        for (subject, traffic) in seen {
+            let more = traffic.read.bytes().saturating_add(traffic.write.bytes());
+            // Room for those that will find none comes before their own.
+            for subject in subject.fallback().into_iter().chain([subject.clone()]) {
+                let sum = bytes.entry(subject).or_default();
+                *sum = sum.saturating_add(more);
+            }
+        }
+        self.give_back(now, &bytes);
+        let mut busiest_first: Vec<(&Subject, u64)> =
+            bytes.iter().map(|(subject, sum)| (subject, *sum)).collect();
+        busiest_first.sort_by_key(|(_, sum)| Reverse(*sum));
+        for scope in SCOPES.into_iter().filter(|scope| cost(limits.profile, *scope) > 0) {
+            for (subject, _) in busiest_first.iter().filter(|(subject, _)| subject.is_in(scope)) {
+                if !self.keeps(scope, subject) {
+                    self.admit(limits, scope, subject, now);
                 }
             }
         }
     }
 
-    fn cost(&self, scope: Scope) -> usize {
-        let by_operation = METRICS.iter().any(|metric| {
-            scope == Scope::Operation && metric.published(self.profile).any(|published| published == scope)
-        });
-        if by_operation { OPERATIONS } else { series(self.profile, scope) }
+    /// Takes note of who was seen, and forgets who was not for an hour.
+    fn give_back(&mut self, now: Minute, seen: &BTreeMap<Subject, u64>) {
+        for subjects in self.kept.values_mut().chain(self.left_out.values_mut()) {
+            subjects.retain(|subject, last_seen| {
+                // A clock that was ahead does not keep a share for longer.
+                *last_seen = if seen.contains_key(subject) { now } else { now.min(*last_seen) };
+                now.seconds() - last_seen.seconds() < KEPT_FOR
+            });
+        }
     }
+
+    fn admit(&mut self, limits: &SeriesLimits, scope: Scope, subject: &Subject, now: Minute) {
+        let kept = self.kept.get(&scope).into_iter().flat_map(BTreeMap::keys);
+        let with_their_own = kept.filter(|subject| !subject.is_rest()).count();
+        let most = limits.most(scope).filter(|_| !subject.is_rest());
+        let limit = match most {
+            Some((most, setting)) if with_their_own >= most => Some(setting),
+            _ if self.used(limits.profile) + cost(limits.profile, scope) > limits.max_series => {
+                Some("limits.max_series")
+            }
+            _ => None,
+        };
+        let left_out = self.left_out.entry(scope).or_default();
+        match limit {
+            None => {
+                left_out.remove(subject);
+                self.kept.entry(scope).or_default().insert(subject.clone(), now);
+            }
+            // It is among the others.
+            Some(_) if subject.fallback().is_some() => {}
+            Some(limit) => {
+                if left_out.insert(subject.clone(), now).is_none() {
+                    self.unreported.push(Dropped { scope, subject: subject.clone(), limit });
+                }
+            }
+        }
+    }
+}
+
+fn cost(profile: Profile, scope: Scope) -> usize {
+    let by_operation = METRICS.iter().any(|metric| {
+        scope == Scope::Operation && metric.published(profile).any(|published| published == scope)
+    });
+    if by_operation { OPERATIONS } else { series(profile, scope) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file_system(name: u8) -> FileSystemId {
-        format!("fs-0000000{name:x}").parse().unwrap()
-    }
-
-    /// Has the limit choose among file systems that read and wrote so many bytes in a minute.
-    fn choose(limit: &mut SeriesLimit, bytes: &[(u8, u64)]) {
-        let traffic = |read: u64| {
-            let mut traffic = Traffic::default();
-            (traffic.read.bytes_received, traffic.write.bytes_sent) = (read / 2, read - read / 2);
-            traffic
-        };
-        let minute = bytes.iter().map(|(name, bytes)| (file_system(*name), traffic(*bytes))).collect();
-        limit.choose(&[], &BTreeMap::from([(Minute::of(std::time::Duration::ZERO), minute)]));
-    }
-
-    fn kept(limit: &SeriesLimit, scope: Scope) -> Vec<u8> {
-        (0..16).filter(|name| limit.keeps(scope, &file_system(*name))).collect()
-    }
-
-    /// What is named as dropped since the last call: scope and file system.
-    fn dropped(limit: &mut SeriesLimit) -> Vec<(Scope, FileSystemId)> {
-        limit.newly_dropped().into_iter().map(|dropped| (dropped.scope, dropped.file_system)).collect()
-    }
-
-    #[test]
-    fn file_systems_come_before_clients_and_the_busiest_first() {
-        let mut limit = SeriesLimit::new(Profile::Minimal, 50);
-        assert_eq!(limit.used(), 4, "the fleet's, always");
-        choose(&mut limit, &[(1, 10), (2, 500), (3, 20), (4, 400), (5, 30)]);
-        // The fleet's 4, then 10 for each of 4 file systems; the fifth would be 54. Then 2 for each of 3 clients.
-        assert_eq!(kept(&limit, Scope::FileSystem), [2, 3, 4, 5]);
-        assert_eq!(kept(&limit, Scope::Client), [2, 4, 5]);
-        assert_eq!((limit.used(), limit.dropped()), (50, 3));
-        let expected = [(Scope::FileSystem, 1), (Scope::Client, 3), (Scope::Client, 1)];
-        assert_eq!(dropped(&mut limit), expected.map(|(scope, name)| (scope, file_system(name))));
-    }
-
-    #[test]
-    fn of_equally_busy_ones_the_first_by_name_is_kept() {
-        let mut limit = SeriesLimit::new(Profile::Fleet, 14);
-        choose(&mut limit, &[(7, 0), (3, 0), (5, 0)]);
-        assert_eq!(kept(&limit, Scope::FileSystem), [3]);
-        // Sums beyond the largest number are equally busy, too.
-        let mut limit = SeriesLimit::new(Profile::Fleet, 14);
-        choose(&mut limit, &[(7, u64::MAX), (3, u64::MAX)]);
-        assert_eq!(kept(&limit, Scope::FileSystem), [3]);
-    }
-
-    #[test]
-    fn a_choice_stays_and_what_is_left_out_is_named_once() {
-        let mut limit = SeriesLimit::new(Profile::Minimal, 16);
-        choose(&mut limit, &[(1, 10), (2, 5)]);
-        assert_eq!((kept(&limit, Scope::FileSystem), kept(&limit, Scope::Client)), (vec![1], vec![1]));
-        let expected = [Scope::FileSystem, Scope::Client].map(|scope| (scope, file_system(2)));
-        assert_eq!(dropped(&mut limit), expected);
-        // Busier since, and the other one gone.
-        choose(&mut limit, &[(1, 10), (2, 5000)]);
-        choose(&mut limit, &[(2, 5000)]);
-        choose(&mut limit, &[]);
-        assert_eq!((kept(&limit, Scope::FileSystem), kept(&limit, Scope::Client)), (vec![1], vec![1]));
-        assert_eq!((dropped(&mut limit), limit.dropped(), limit.used()), (vec![], 2, 16));
-        // A new one is named, but no more than once.
-        choose(&mut limit, &[(2, 1), (3, 1)]);
-        choose(&mut limit, &[(2, 1), (3, 1)]);
-        let expected = [Scope::FileSystem, Scope::Client].map(|scope| (scope, file_system(3)));
-        assert_eq!(
-            (dropped(&mut limit), dropped(&mut limit), limit.dropped()),
-            (expected.to_vec(), vec![], 4)
-        );
-    }
-
-    #[test]
-    fn a_limit_holds_to_the_last_series() {
-        let used = |profile: Profile, max_series: usize| {
-            let mut limit = SeriesLimit::new(profile, max_series);
-            choose(&mut limit, &[(1, 10)]);
-            (limit.used(), limit.dropped())
-        };
-        assert_eq!(used(Profile::Fleet, 0), (4, 1), "the fleet's four are published under any limit");
-        assert_eq!(used(Profile::Fleet, 13), (4, 1));
-        assert_eq!(used(Profile::Fleet, 14), (14, 0));
-        assert_eq!(used(Profile::Minimal, 15), (14, 1));
-        assert_eq!(used(Profile::Minimal, 16), (16, 0));
-        assert_eq!(used(Profile::Standard, 24), (14, 1));
-        assert_eq!(used(Profile::Standard, 25), (25, 0));
-        // Also 10 of each host's detail, and an allowance of 20 for its operations.
-        assert_eq!(used(Profile::Full, 54), (35, 1));
-        assert_eq!(used(Profile::Full, 55), (55, 0));
-    }
-
-    #[test]
-    fn a_scope_that_the_profile_lacks_is_neither_kept_nor_dropped() {
-        let mut limit = SeriesLimit::new(Profile::Fleet, 50);
-        choose(&mut limit, &[(1, 10)]);
-        assert_eq!((kept(&limit, Scope::Client), kept(&limit, Scope::Operation)), (vec![], vec![]));
-        assert!(limit.keeps(Scope::Fleet, &file_system(9)));
-        assert_eq!(dropped(&mut limit), []);
-    }
-}
+mod tests;

@@ -39,8 +39,7 @@ fn reading(seconds: u64, mounts: &[Mount<'_>]) -> Reading {
 fn monitor() -> Monitor {
     let settings = Settings {
         sample_interval: Duration::from_secs(10),
-        profile: Profile::Minimal,
-        max_series: 50,
+        series: SeriesLimits::new(Profile::Minimal, 50),
         mounts: Vec::new(),
         stall_after: Duration::from_secs(30),
     };
@@ -76,7 +75,7 @@ fn a_mount_that_is_named_late_is_counted_from_its_birth() {
     assert_eq!(sighting.file_systems, BTreeMap::from([(FS.parse().unwrap(), 1)]));
     monitor.observe(&reading(60, &mount(55, 170)), || panic!("its name is known"));
     assert_eq!(reads(&mut monitor), [(0, FS.to_owned(), 170.0)]);
-    assert_eq!(monitor.series(), (4 + 10 + 2, 0));
+    assert_eq!(monitor.series(), (4 + 11 + 2, 0));
 }
 
 #[test]

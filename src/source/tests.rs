@@ -348,3 +348,17 @@ fn a_kept_text_may_come_through_a_pipe_that_is_slow() {
     let error = read_text(&machine.path("none")).unwrap_err().to_string();
     assert!(error.ends_with("/none: No such file or directory (os error 2)"), "{error}");
 }
+
+#[test]
+fn this_process_is_found_by_its_name_and_its_number() {
+    let roots = Roots { procfs: "/proc".into(), sysfs: "/sys".into(), efs_state: "/none".into() };
+    let source = Source::new(roots, Namespace::Own);
+    let pid = std::process::id();
+    let process = source.process(pid).unwrap();
+    assert_eq!(process.pid, pid);
+    assert!(process.memory > 1 << 20 && process.started > 0, "{process:?}");
+    assert_eq!(source.innermost_pid(pid), Some(pid), "its own namespace is the one that it reads");
+    assert!(source.processes_named(&["no-such", &process.comm]).contains(&pid));
+    assert!(!source.processes_named(&["no-such"]).contains(&pid));
+    assert_eq!((source.process(u32::MAX), source.innermost_pid(u32::MAX)), (None, None));
+}

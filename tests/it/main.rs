@@ -15,6 +15,7 @@
 
 mod aws;
 mod child;
+mod churn;
 mod config;
 mod daemon;
 mod fake;
@@ -35,6 +36,7 @@ mod proxies;
 mod readme;
 mod record;
 mod role;
+mod scopes;
 mod stat;
 mod superblocks;
 mod ticks;

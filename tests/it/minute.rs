@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use efsmon::catalog::{OwnFigures, Profile};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Datum, Moment};
 use efsmon::monitor::{Monitor, Settings, State};
 use efsmon::source::{Reading, View};
@@ -321,8 +322,7 @@ fn assert_data(data: &[Datum], minute: u64, expected: &[Expected<'_>]) {
 fn one_minute_of_three_mounts_is_what_was_worked_out_by_hand() {
     let settings = Settings {
         sample_interval: Duration::from_secs(10),
-        profile: Profile::Standard,
-        max_series: 50,
+        series: SeriesLimits::new(Profile::Standard, 50),
         mounts: Vec::new(),
         stall_after: Duration::from_secs(30),
     };
@@ -383,6 +383,8 @@ const EXPECTED: &[Expected<'_>] = &[
         (1.058_823_529_411_764_7, 34.0), (1.066_666_666_666_666_7, 45.0), (1.105_263_157_894_736_8, 38.0),
         (1.145_454_545_454_545_4, 55.0), (1.210_526_315_789_473_7, 76.0), (1.227_272_727_272_727_3, 66.0),
     ]),
+    // Six samples, and every mount was answered in each.
+    ("MountStalled", "fs-0a1b2c3d4e5f60711 both", "Count", &[(0.0, 6.0)]),
     // 15,814,840 / 9.967, 111,328 / 10.547, 5,256,800 / 9.461, 5,256,800 / 10.891, 0 / 9.367, 39,448,220 / 9.738,
     // each / 1,048,576: over the time that passed, but each stands for 10 of the minute's seconds.
     ("ReadThroughput", "fs-0a1b2c3d4e5f60711 client", "None", &[
@@ -407,6 +409,8 @@ const EXPECTED: &[Expected<'_>] = &[
     // 77 / 7; there was no READ, so there is no ReadLatency.
     ("WriteLatency", "fs-0123456789abcdef0 both", "Milliseconds", &[(11.0, 7.0)]),
     ("MetadataLatency", "fs-0123456789abcdef0 both", "Milliseconds", &[(2.0, 1.0)]),
+    // Idle, but not stalled.
+    ("MountStalled", "fs-0123456789abcdef0 both", "Count", &[(0.0, 6.0)]),
     ("ReadThroughput", "fs-0123456789abcdef0 client", "None", &[(0.0, 60.0)]),
     // 461,860 / 9.367 / 1,048,576.
     ("WriteThroughput", "fs-0123456789abcdef0 client", "None", &[(0.0, 50.0), (0.047_022_955_031_001_45, 10.0)]),

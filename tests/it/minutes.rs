@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use efsmon::catalog::{OwnFigures, Profile};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Datum, Moment};
 use efsmon::monitor::{self, Monitor, State};
 use efsmon::source::{Reading, View};
@@ -12,8 +13,7 @@ const NOON: u64 = 1_796_040_000;
 fn monitor(state: State) -> Monitor {
     let settings = monitor::Settings {
         sample_interval: Duration::from_secs(10),
-        profile: Profile::Minimal,
-        max_series: 50,
+        series: SeriesLimits::new(Profile::Minimal, 50),
         mounts: Vec::new(),
         stall_after: Duration::from_secs(30),
     };

@@ -9,6 +9,7 @@ use efsmon::clock::Clock;
 use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Batch, Datum, Moment};
 use efsmon::monitor;
 use efsmon::publish::{Failure, Publisher, Sink};
@@ -63,8 +64,7 @@ fn ten_minutes(place: std::ops::Range<u32>) -> (u64, u64, f64) {
     let settings = Settings {
         monitor: monitor::Settings {
             sample_interval: Duration::from_secs(10),
-            profile: Profile::Minimal,
-            max_series: 50,
+            series: SeriesLimits::new(Profile::Minimal, 50),
             mounts: Vec::new(),
             stall_after: Duration::from_secs(30),
         },

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::catalog::Profile;
+use crate::minutes::SeriesLimits;
 use crate::model::Moment;
 use crate::monitor::{Settings, State};
 use crate::source::{Namespace, Roots};
@@ -77,8 +78,7 @@ impl Machine {
         let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
         let settings = Settings {
             sample_interval: Duration::from_secs(10),
-            profile: Profile::Minimal,
-            max_series: 50,
+            series: SeriesLimits::new(Profile::Minimal, 50),
             mounts: Vec::new(),
             stall_after: Duration::from_secs(30),
         };
@@ -178,4 +178,58 @@ fn a_stalled_mount_is_said_once_and_so_is_its_end() {
         " INFO efsmon::daemon::reading: the servers of all mounts answer again",
     ];
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
+}
+
+/// Writes what a process shows, with so many hundredths of a second of CPU.
+fn show_proxy(machine: &Machine, cpu: u64) {
+    let process = machine.path().join("proc/4211");
+    fs::create_dir_all(&process).unwrap();
+    let stat = format!(
+        "4211 (efs-proxy) S 1 4211 4211 0 -1 4194304 100 0 0 0 {cpu} 0 0 0 20 0 3 0 77 31334400 500 1 1 1 0 0 0 0 0 \
+         4096 16386 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+    );
+    fs::write(process.join("stat"), stat).unwrap();
+    let zeros = ["SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff"];
+    let zeros: String = zeros.iter().map(|name| format!("{name}:\t0\n")).collect();
+    let status = format!(
+        "Name:\tefs-proxy\nState:\tS (sleeping)\nTgid:\t4211\nPid:\t4211\nPPid:\t1\nTracerPid:\t0\nUid:\t0\t0\t0\t0\n\
+         Gid:\t0\t0\t0\t0\nFDSize:\t256\nGroups:\t\nNSpid:\t4211\nThreads:\t3\nSigQ:\t0/96364\n{zeros}"
+    );
+    fs::write(process.join("status"), status).unwrap();
+}
+
+#[test]
+fn what_a_proxy_uses_is_published_under_the_profile_that_has_it_and_not_looked_at_under_others() {
+    for profile in [Profile::Standard, Profile::Full] {
+        let mut machine = Machine::new();
+        let mut settings = Settings {
+            sample_interval: Duration::from_secs(10),
+            series: SeriesLimits::new(profile, 500),
+            mounts: Vec::new(),
+            stall_after: Duration::from_secs(30),
+        };
+        settings.series.cron_script = true;
+        machine.monitor = Monitor::new(settings, State::default());
+        fs::create_dir_all(machine.path().join("efs")).unwrap();
+        let state = r#"{"pid": 4211, "mountpoint": "/mnt/0"}"#;
+        fs::write(machine.path().join("efs/fs-01234567.mnt.0.20049"), state).unwrap();
+        for sample in 0..=6 {
+            let now = 1000 + 10 * sample;
+            machine.show(now, &["127.0.0.1:/"], 0);
+            show_proxy(&machine, 900 + 250 * sample);
+            assert!(machine.read(now));
+        }
+        let data = machine.monitor.close(&crate::catalog::OwnFigures::default());
+        let values = |metric: &str| {
+            let of_metric = data.iter().filter(|datum| datum.metric == metric);
+            of_metric.map(|datum| (datum.values.clone(), datum.counts.clone())).collect::<Vec<_>>()
+        };
+        if profile == Profile::Full {
+            // 2.5 s of CPU in each 10 s, 500 pages at the end of each.
+            assert_eq!(values("ProxyCpu"), [(vec![25.0], vec![60.0])]);
+            assert_eq!(values("ProxyMemory"), [(vec![(500 * procfs::page_size()) as f64], vec![6.0])]);
+        } else {
+            assert_eq!((values("ProxyCpu"), machine.monitor.proxied()), (vec![], &[][..]));
+        }
+    }
 }

@@ -10,6 +10,7 @@ use efsmon::clock::Clock;
 use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Batch, Moment};
 use efsmon::monitor;
 use efsmon::publish::{Failure, Publisher, Sink};
@@ -163,8 +164,7 @@ fn sent_and_left(second_signal: impl AsyncFn()) -> (usize, usize) {
     let settings = Settings {
         monitor: monitor::Settings {
             sample_interval: Duration::from_secs(10),
-            profile: Profile::Minimal,
-            max_series: 50,
+            series: SeriesLimits::new(Profile::Minimal, 50),
             mounts: Vec::new(),
             stall_after: Duration::from_secs(30),
         },

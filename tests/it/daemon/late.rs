@@ -16,6 +16,7 @@ use efsmon::clock::Clock;
 use efsmon::daemon::host::{HostFinder, HostSource, Identity, Metadata, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Batch, Datum, Host, Moment};
 use efsmon::monitor;
 use efsmon::publish::{Failure, Publisher, Sink};
@@ -157,8 +158,7 @@ fn run(minutes: u64, from: Duration) -> Run {
     let settings = Settings {
         monitor: monitor::Settings {
             sample_interval: Duration::from_secs(10),
-            profile: Profile::Minimal,
-            max_series: 50,
+            series: SeriesLimits::new(Profile::Minimal, 50),
             stall_after: Duration::from_secs(30),
             mounts: Vec::new(),
         },

@@ -140,3 +140,33 @@ fn a_dry_run_counts_and_says_what_could_not_be_read() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn the_cron_scripts_metrics_go_to_their_own_namespace_beside_the_others() {
+    let cloudwatch = CloudWatch::start();
+    let machine = Machine::new();
+    let a = machine.mount(DEVICE_A, "/mnt/a");
+    let efsmon = Efsmon::on(&machine).with_aws(&cloudwatch.url()).set("EFSMON_COMPAT__CRON_SCRIPT", "true");
+    let dry = efsmon.output(&["run", "--once", "--dry-run"]);
+    let requests: Vec<Value> = stdout(&dry).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut namespaces: Vec<&str> =
+        requests.iter().map(|request| request["namespace"].as_str().unwrap()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    assert_eq!(namespaces, ["CustomEC2", "EFSMon"]);
+    for _ in 0..2 {
+        let output = efsmon.output(&["run", "--once"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        machine.read(a, 3, (600, 12_672), 12_288);
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let data = cloudwatch.data();
+    let theirs: Vec<_> = data.iter().filter(|datum| datum.namespace == "CustomEC2").collect();
+    assert!(theirs.iter().any(|datum| datum.metric == "ec2-efs-write-throughput"), "{data:?}");
+    for datum in theirs {
+        assert!(datum.metric.starts_with("ec2-efs-"), "{datum:?}");
+        assert_eq!(datum.dimensions, [("InstanceID".to_owned(), HOST.to_owned())]);
+    }
+    let others = data.iter().filter(|datum| datum.namespace == "EFSMon");
+    assert!(others.inspect(|datum| assert!(!datum.metric.starts_with("ec2-efs-"), "{datum:?}")).count() > 0);
+}

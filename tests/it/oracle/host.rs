@@ -61,6 +61,8 @@ pub const OPERATIONS: [&str; 15] = [
     "77",
 ];
 
+const ACCESS_POINTS: [&str; 2] = ["fsap-0123456789abcdef0", "fsap-89abcdef"];
+
 #[derive(Clone, Debug)]
 pub struct Mount {
     pub point: String,
@@ -99,6 +101,8 @@ pub struct Superblock {
     /// Nanoseconds of the monotonic clock.
     pub born: i128,
     pub owner: Owner,
+    /// What it is mounted through, which the mount helper says.
+    pub access_point: Option<&'static str>,
     /// The local port of the mount helper's proxy.
     pub port: Option<u16>,
     pub mounts: Vec<Mount>,
@@ -158,7 +162,10 @@ impl Host {
     /// One that the mount helper made; which file system it is shows with the state file only.
     pub fn mount_with_helper(&mut self) -> &mut Superblock {
         let port = 20_049 + u16::try_from(self.made).unwrap();
-        self.make(Owner::Unnamed, "127.0.0.1:/".to_owned(), Some(port))
+        let access_point = self.rng.choice([None, Some(ACCESS_POINTS[0]), Some(ACCESS_POINTS[1])]).flatten();
+        let superblock = self.make(Owner::Unnamed, "127.0.0.1:/".to_owned(), Some(port));
+        superblock.access_point = access_point;
+        superblock
     }
 
     /// NFS that is not EFS.
@@ -176,6 +183,7 @@ impl Host {
             minor,
             born: self.monotonic,
             owner,
+            access_point: None,
             port,
             mounts: vec![Mount { point: format!("/mnt/{truth}"), device }],
             counters: Counters::new(),

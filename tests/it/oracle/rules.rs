@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::amounts::{Amounts, add, difference, split};
 use super::host::{Counters, Owner, SECOND};
-use super::table::{Minute, Table};
+use super::table::{Minute, Table, Whose};
 use super::text::{Shown, Sight};
 
 const MINUTE: i128 = 60 * SECOND;
@@ -28,11 +28,15 @@ pub struct Rules {
     /// The last reading, by the monotonic clock.
     last: Option<i128>,
     open: BTreeMap<i128, Open>,
-    late: BTreeMap<(i128, &'static str), Amounts>,
+    late: BTreeMap<(i128, Whose), Amounts>,
+    /// What is counted at this reading, by how long it took.
+    counted: BTreeMap<(Whose, i128), Amounts>,
+    /// The windows that this reading ended: minute and place.
+    ended: Vec<(i128, usize)>,
     /// The end of the last minute that is closed for good.
     closed: i128,
     /// What is said once: the minute, of the host and of its file systems.
-    said: BTreeSet<(i128, &'static str)>,
+    said: BTreeSet<(i128, Option<&'static str>)>,
     /// Where the last reading is, on its grid point when it is near one.
     reached: i128,
     /// The minute of the last reading.
@@ -54,7 +58,7 @@ struct Known {
 struct Open {
     observed: bool,
     windows: Vec<Window>,
-    file_systems: BTreeMap<&'static str, Account>,
+    accounts: BTreeMap<Whose, Account>,
 }
 
 #[derive(Clone)]
@@ -71,6 +75,8 @@ struct Account {
     shown: bool,
     /// By the window's place.
     shares: BTreeMap<usize, Amounts>,
+    /// The windows at whose end it was looked at.
+    looked: BTreeSet<usize>,
 }
 
 /// The grid point that is within a second of it, or itself.
@@ -113,6 +119,16 @@ fn overlap(one: Span, other: Span) -> i128 {
     (one.1.min(other.1) - one.0.max(other.0)).max(0)
 }
 
+/// Whose figures a superblock's are. A pod's mount point is nobody's.
+fn whose(file_system: &'static str, shown: &Shown) -> Vec<Whose> {
+    let mut whose = vec![Whose::Host, Whose::FileSystem(file_system)];
+    whose.extend(shown.access_point.map(|id| Whose::AccessPoint(file_system, id)));
+    if !shown.mount_point.contains("/kubelet/") {
+        whose.push(Whose::MountPoint(file_system, shown.mount_point.clone()));
+    }
+    whose
+}
+
 impl Rules {
     pub fn new(grid: i128) -> Rules {
         Rules {
@@ -123,6 +139,8 @@ impl Rules {
             last: None,
             open: BTreeMap::new(),
             late: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            ended: Vec::new(),
             closed: i128::MIN,
             said: BTreeSet::new(),
             reached: 0,
@@ -135,8 +153,25 @@ impl Rules {
         for known in self.known.values_mut() {
             known.missed += 1;
         }
+        let mut shown_here = BTreeSet::new();
         for shown in &sight.superblocks {
-            self.superblock(sight, shown);
+            shown_here.extend(self.superblock(sight, shown));
+        }
+        // All mounts of one are one before anything is cut.
+        for ((whose, elapsed), amounts) in std::mem::take(&mut self.counted) {
+            self.interval(&whose, sight.wall, elapsed, &amounts);
+        }
+        for whose in shown_here {
+            let open = self.open.get_mut(&self.reading);
+            if let Some(account) = open.and_then(|open| open.accounts.get_mut(&whose)) {
+                account.shown = true;
+            }
+            for (minute, place) in &self.ended {
+                let account = self.open.get_mut(minute).and_then(|open| open.accounts.get_mut(&whose));
+                if let Some(account) = account.filter(|account| account.shares.contains_key(place)) {
+                    account.looked.insert(*place);
+                }
+            }
         }
         self.known.retain(|_, known| known.missed <= 6);
         if sight.complete {
@@ -147,6 +182,7 @@ impl Rules {
 
     /// The time since the last reading.
     fn window(&mut self, sight: &Sight) {
+        self.ended.clear();
         self.reached = near(sight.wall, self.grid);
         // A reading that follows another ends a minute, any other begins it.
         let follows = self.last.is_some_and(|last| sight.monotonic - last <= MINUTE);
@@ -168,12 +204,15 @@ impl Rules {
         for (minute, part) in cut(span) {
             if minute >= self.closed {
                 let seconds = elapsed as f64 / 1e9 * (part.1 - part.0) as f64 / length as f64;
-                self.open.entry(minute).or_default().windows.push(Window { span: part, seconds });
+                let windows = &mut self.open.entry(minute).or_default().windows;
+                self.ended.push((minute, windows.len()));
+                windows.push(Window { span: part, seconds });
             }
         }
     }
 
-    fn superblock(&mut self, sight: &Sight, shown: &Shown) {
+    /// Returns whose it is, when it counted.
+    fn superblock(&mut self, sight: &Sight, shown: &Shown) -> Vec<Whose> {
         let now = sight.monotonic;
         let earlier = self.known.remove(&shown.minor).filter(|known| {
             let grew = (shown.age + 2 - known.age) * SECOND >= now - known.since;
@@ -202,13 +241,13 @@ impl Rules {
         known.missed = 0;
         let first_seen = *self.first_seen.entry(shown.truth).or_insert(now);
         let held = shown.owner == Owner::Unnamed && now - first_seen < 600 * SECOND;
+        let mut counted = Vec::new();
         if !held && (!first || is_birth) {
             if let Owner::FileSystem(file_system) = shown.owner {
                 let amounts = difference(&shown.counters, &known.counters, shown.counts_errors).unwrap();
-                self.interval(file_system, sight.wall, now - known.since, &amounts);
-                let open = self.open.get_mut(&self.reading);
-                if let Some(account) = open.and_then(|open| open.file_systems.get_mut(file_system)) {
-                    account.shown = true;
+                counted = whose(file_system, shown);
+                for whose in &counted {
+                    add(self.counted.entry((whose.clone(), now - known.since)).or_default(), &amounts);
                 }
             }
             known.age = shown.age;
@@ -216,9 +255,10 @@ impl Rules {
             known.counters = shown.counters.clone();
         }
         self.known.insert(shown.minor, known);
+        counted
     }
 
-    fn interval(&mut self, file_system: &'static str, wall: i128, elapsed: i128, amounts: &Amounts) {
+    fn interval(&mut self, whose: &Whose, wall: i128, elapsed: i128, amounts: &Amounts) {
         if elapsed > DAY {
             return;
         }
@@ -229,11 +269,11 @@ impl Rules {
         };
         for ((minute, part), amounts) in parts.into_iter().zip(split(amounts, &lengths)) {
             if minute < self.closed {
-                add(self.late.entry((minute, file_system)).or_default(), &amounts);
+                add(self.late.entry((minute, whose.clone())).or_default(), &amounts);
                 continue;
             }
             let open = self.open.entry(minute).or_default();
-            let account = open.file_systems.entry(file_system).or_default();
+            let account = open.accounts.entry(whose.clone()).or_default();
             add(&mut account.total, &amounts);
             let mut weights: Vec<i128> =
                 open.windows.iter().map(|window| overlap(window.span, part)).collect();
@@ -268,13 +308,13 @@ impl Rules {
         if closing.is_empty() {
             return;
         }
-        for ((minute, file_system), amounts) in std::mem::take(&mut self.late) {
-            table.totals(Minute(minute / SECOND), file_system, &amounts, false);
+        for ((minute, whose), amounts) in std::mem::take(&mut self.late) {
+            table.totals(Minute(minute / SECOND), &whose, &amounts, false);
         }
         let newest = closing.iter().rev().find(|(_, open)| open.observed).map(|(minute, _)| *minute);
         for (minute, open) in closing {
             let at = Minute(minute / SECOND);
-            let first = open.observed && self.said.insert((minute, ""));
+            let first = open.observed && self.said.insert((minute, None));
             if first {
                 table.fleet(at, "Hosts", 1);
             }
@@ -287,16 +327,22 @@ impl Rules {
                     }
                 }
             }
-            for (file_system, account) in open.file_systems {
+            for (whose, account) in open.accounts {
                 let seen = account.shown || !account.shares.is_empty();
-                table.totals(at, file_system, &account.total, seen);
-                if seen && open.observed && self.said.insert((minute, file_system)) {
-                    table.client(at, file_system);
+                table.totals(at, &whose, &account.total, seen);
+                if let Whose::FileSystem(id) = whose
+                    && seen
+                    && open.observed
+                    && self.said.insert((minute, Some(id)))
+                {
+                    table.client(at, id);
                 }
+                // On this host nothing ever stalls.
+                account.looked.iter().for_each(|_| table.stalled(at, &whose, 0));
                 for (place, amounts) in &account.shares {
                     let Window { span, seconds } = open.windows[*place];
                     let whole = (span.1 - span.0 + SECOND / 2) / SECOND;
-                    table.window(at, file_system, amounts, seconds, whole as f64);
+                    table.window(at, &whose, amounts, seconds, whole as f64);
                 }
             }
         }

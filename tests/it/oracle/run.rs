@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use efsmon::catalog::{OwnFigures, Profile};
 use efsmon::efs::helper_mounts;
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::Datum;
 use efsmon::monitor::{Monitor, Settings, State};
 
@@ -50,8 +51,12 @@ impl Run {
     pub fn every(seed: u64, profile: Profile, interval: u64) -> Run {
         let settings = Settings {
             sample_interval: Duration::from_secs(interval),
-            profile,
-            max_series: 1000,
+            series: SeriesLimits {
+                access_points: Some(1000),
+                mount_points: Some(1000),
+                cron_script: true,
+                ..SeriesLimits::new(profile, 100_000)
+            },
             mounts: Vec::new(),
             stall_after: Duration::from_secs(30),
         };
@@ -109,7 +114,7 @@ impl Run {
         self.observe();
         let (own, figures) = self.own();
         let data = self.monitor.close(&figures);
-        let mut expected = Table::new(self.settings.profile == Profile::Full);
+        let mut expected = Table::new(self.settings.series.profile == Profile::Full);
         self.rules.close(own, &mut expected);
         match self.disk_is_full {
             true if !data.is_empty() => {
@@ -159,7 +164,7 @@ impl Run {
         self.read();
         let (own, figures) = self.own();
         let data = self.monitor.close_early(&figures);
-        let mut expected = Table::new(self.settings.profile == Profile::Full);
+        let mut expected = Table::new(self.settings.series.profile == Profile::Full);
         self.rules.close_early(own, &mut expected);
         self.publish(&data, expected);
     }

@@ -23,6 +23,15 @@ pub struct Figures {
     pub smallest: f64,
 }
 
+/// Whose figures they are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whose {
+    Host,
+    FileSystem(&'static str),
+    AccessPoint(&'static str, &'static str),
+    MountPoint(&'static str, String),
+}
+
 pub struct Table {
     full: bool,
     pub figures: BTreeMap<Key, Figures>,
@@ -70,17 +79,30 @@ impl Table {
         figures.smallest = figures.smallest.min(value);
     }
 
-    /// One figure of the file system's and of the client's.
-    fn both(
+    /// What is felt at a mount: of the file system, the client and the mount point.
+    fn felt(
         &mut self,
         minute: Minute,
         metric: &str,
-        file_system: &str,
+        whose: &Whose,
         unit: &'static str,
         (value, count): (f64, f64),
     ) {
-        self.put((minute, metric, format!("FileSystemId={file_system}")), unit, value, count);
-        self.put((minute, metric, client(file_system)), unit, value, count);
+        match whose {
+            Whose::FileSystem(id) => {
+                self.put((minute, metric, format!("FileSystemId={id}")), unit, value, count);
+                self.put((minute, metric, client(id)), unit, value, count);
+            }
+            Whose::MountPoint(id, path) => {
+                self.put((minute, metric, at_mount_point(id, path)), unit, value, count);
+            }
+            Whose::Host | Whose::AccessPoint(..) => {}
+        }
+    }
+
+    /// So many of the mounts did not answer.
+    pub fn stalled(&mut self, minute: Minute, whose: &Whose, mounts: u32) {
+        self.felt(minute, "MountStalled", whose, "Count", (f64::from(mounts), 1.0));
     }
 
     pub fn fleet(&mut self, minute: Minute, metric: &str, value: u64) {
@@ -92,7 +114,14 @@ impl Table {
     }
 
     /// What is added up; `zeros` are published only for a minute that was seen.
-    pub fn totals(&mut self, minute: Minute, file_system: &str, amounts: &Amounts, zeros: bool) {
+    pub fn totals(&mut self, minute: Minute, whose: &Whose, amounts: &Amounts, zeros: bool) {
+        let places = match whose {
+            Whose::FileSystem(id) => vec![format!("FileSystemId={id}"), client(id)],
+            Whose::AccessPoint(id, access_point) => {
+                vec![format!("FileSystemId={id} AccessPointId={access_point}")]
+            }
+            Whose::Host | Whose::MountPoint(..) => return,
+        };
         let of = |kind: &'static str, what: &'static str| get(amounts, kind, what);
         let every =
             |what: &'static str| ["read", "write", "commit", "metadata"].iter().map(|k| of(k, what)).sum();
@@ -109,10 +138,11 @@ impl Table {
             ("MetadataOperations", "Count", of("metadata", "requests")),
         ];
         for (metric, unit, value) in totals {
-            if zeros || value > 0 {
-                self.both(minute, metric, file_system, unit, (value as f64, 1.0));
+            for place in places.iter().filter(|_| zeros || value > 0) {
+                self.put((minute, metric, place.clone()), unit, value as f64, 1.0);
             }
         }
+        let Whose::FileSystem(file_system) = whose else { return };
         if !self.full {
             return;
         }
@@ -138,13 +168,18 @@ impl Table {
     }
 
     /// What is one value a window, of `seconds` that are `whole` seconds of the minute.
-    pub fn window(&mut self, minute: Minute, file_system: &str, amounts: &Amounts, seconds: f64, whole: f64) {
+    pub fn window(&mut self, minute: Minute, whose: &Whose, amounts: &Amounts, seconds: f64, whole: f64) {
+        let (read, written, place) = match whose {
+            Whose::Host => ("ec2-efs-read-throughput", "ec2-efs-write-throughput", "InstanceID=?".to_owned()),
+            Whose::FileSystem(id) => ("ReadThroughput", "WriteThroughput", client(id)),
+            Whose::MountPoint(id, path) => ("ReadThroughput", "WriteThroughput", at_mount_point(id, path)),
+            Whose::AccessPoint(..) => return,
+        };
         // No rate of less than half a second: it would be a peak of nothing.
-        let rates = [("ReadThroughput", "read"), ("WriteThroughput", "write")];
-        for (metric, kind) in rates.into_iter().filter(|_| whole > 0.0) {
+        for (metric, kind) in [(read, "read"), (written, "write")].into_iter().filter(|_| whole > 0.0) {
             let bytes = get(amounts, kind, "sent") + get(amounts, kind, "received");
             let rate = bytes as f64 / seconds / 1_048_576.0;
-            self.put((minute, metric, client(file_system)), "None", rate, whole);
+            self.put((minute, metric, place.clone()), "None", rate, whole);
         }
         let mean = |kind, ms, of| {
             let requests = get(amounts, kind, of);
@@ -152,9 +187,10 @@ impl Table {
         };
         for (metric, kind, ms, of) in LATENCIES {
             if let Some(value) = mean(kind, ms, of) {
-                self.both(minute, metric, file_system, "Milliseconds", value);
+                self.felt(minute, metric, whose, "Milliseconds", value);
             }
         }
+        let Whose::FileSystem(file_system) = whose else { return };
         for (metric, kind, ms, of) in if self.full { DETAILED_LATENCIES } else { &[] } {
             if let Some((value, count)) = mean(kind, ms, of) {
                 self.put((minute, metric, client(file_system)), "Milliseconds", value, count);
@@ -205,7 +241,8 @@ impl Table {
     /// The sum of a metric over all minutes and file systems.
     pub fn sum(&self, metric: &str, client: bool) -> f64 {
         let all = self.figures.iter();
-        all.filter(|((_, name, dimensions), _)| name == metric && dimensions.contains("Instance") == client)
+        all.filter(|((_, name, dimensions), _)| name == metric && !dimensions.contains("AccessPoint"))
+            .filter(|((_, _, dimensions), _)| dimensions.contains("Instance") == client)
             .map(|(_, figures)| figures.sum)
             .sum()
     }
@@ -241,4 +278,8 @@ impl Table {
 
 fn client(file_system: &str) -> String {
     format!("FileSystemId={file_system} InstanceId=?")
+}
+
+fn at_mount_point(file_system: &str, path: &str) -> String {
+    format!("{} MountPoint={path}", client(file_system))
 }

@@ -25,6 +25,9 @@ pub struct Shown {
     pub age: i128,
     pub devices: Vec<String>,
     pub owner: Owner,
+    pub access_point: Option<&'static str>,
+    /// The first of its mount points, as a person writes it.
+    pub mount_point: String,
     pub counts_errors: bool,
     pub counters: Counters,
 }
@@ -46,6 +49,8 @@ pub fn sight(host: &Host) -> Sight {
                 age: superblock.age(host.monotonic),
                 devices: superblock.mounts.iter().take(joined).map(|mount| mount.device.clone()).collect(),
                 owner: superblock.owner,
+                access_point: superblock.access_point,
+                mount_point: superblock.mounts[0].point.replace("\\040", " "),
                 counts_errors: !superblock.old_kernel,
                 counters: superblock.counters.clone(),
             });
@@ -146,13 +151,19 @@ fn record(text: &mut String, superblock: &Superblock, mount: &Mount, age: i128) 
 /// The mount helper's state files of the mounts that have a name.
 pub fn state_files(host: &Host) -> Vec<StateFile> {
     let named = host.superblocks.iter().filter_map(|superblock| match (superblock.port, superblock.owner) {
-        (Some(port), Owner::FileSystem(id)) => Some((id, port, &superblock.mounts[0].point)),
+        (Some(port), Owner::FileSystem(id)) => Some((id, port, superblock)),
         _ => None,
     });
     named
-        .map(|(id, port, point)| StateFile {
-            name: format!("{id}.{}.{port}", point.trim_start_matches('/').replace('/', ".")),
-            text: Some(format!(r#"{{"pid": 7, "fsId": "{id}", "mountpoint": "{point}"}}"#).into_bytes()),
+        .map(|(id, port, superblock)| {
+            let point = &superblock.mounts[0].point;
+            let through =
+                superblock.access_point.map(|id| format!(r#", "accessPoint": "{id}""#)).unwrap_or_default();
+            let text = format!(r#"{{"pid": 7, "fsId": "{id}", "mountpoint": "{point}"{through}}}"#);
+            StateFile {
+                name: format!("{id}.{}.{port}", point.trim_start_matches('/').replace('/', ".")),
+                text: Some(text.into_bytes()),
+            }
         })
         .collect()
 }

@@ -11,6 +11,7 @@ use efsmon::daemon::dry_run::DryRun;
 use efsmon::daemon::host::{HostFinder, Surroundings};
 use efsmon::daemon::runtime::RuntimeDirectory;
 use efsmon::daemon::{Daemon, Edges, Settings, until_multiple};
+use efsmon::minutes::SeriesLimits;
 use efsmon::model::{Batch, Datum, Host, Moment};
 use efsmon::monitor;
 use efsmon::publish::{Failure, Publisher, Sink};
@@ -117,8 +118,7 @@ fn a_replay_prints_what_the_daemon_sent() {
     let settings = Settings {
         monitor: monitor::Settings {
             sample_interval: SAMPLE_INTERVAL,
-            profile: Profile::Full,
-            max_series: 100,
+            series: SeriesLimits::new(Profile::Full, 100),
             mounts: Vec::new(),
             stall_after: Duration::from_secs(30),
         },

@@ -24,6 +24,7 @@ pub mod nfsiostat;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;
+pub mod cost;
 pub mod monitor;
 pub mod spool;
 pub mod publish;

@@ -1,0 +1,125 @@
+//! `efsmon cost`: what CloudWatch bills for what efsmon publishes, before it does.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anyhow::Context;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::UsageError;
+use super::config::ConfigFlags;
+use crate::catalog::Profile;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::cost::{OPERATIONS, Report, Setup, Subject, json, table};
+use crate::efs::{Answer, Attribution, helper_mounts};
+use crate::mountstats;
+use crate::names::safe_json;
+use crate::sampler::join::join_texts;
+
+/// Arguments of `efsmon cost`
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    #[command(flatten)]
+    flags: ConfigFlags,
+    /// A fleet of so many hosts in place of this one; the average, if their number changes
+    #[arg(long, value_name = "N", requires = "file_systems", value_parser = from_to(1, 1_000_000))]
+    hosts: Option<u64>,
+    /// File systems of the whole fleet
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(1, 10_000))]
+    file_systems: Option<u64>,
+    /// File systems that each host mounts; without it, all of them
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(1, 10_000))]
+    per_host: Option<u64>,
+    /// Hosts a day that are replaced by new ones, as by autoscaling
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 1_000_000), default_value_t = 0)]
+    churn: u64,
+    /// The profile that is looked at; without it, the configured one
+    #[arg(long, value_parser = profile())]
+    profile: Option<Profile>,
+    /// With the profile full: NFS operations that a host uses on a file system
+    #[arg(long, value_name = "N", value_parser = from_to(1, 100), default_value_t = OPERATIONS)]
+    operations: u64,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn from_to(first: u64, last: u64) -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(first..=last)
+}
+
+fn profile() -> impl TypedValueParser<Value = Profile> {
+    PossibleValuesParser::new(Profile::ALL.map(Profile::name))
+        .map(|name| Profile::named(&name).unwrap_or(Profile::Minimal))
+}
+
+/// Writes what a month costs. Nothing is published, and nobody but this host is asked.
+///
+/// # Errors
+///
+/// A bad configuration, flags that contradict each other, mounts that cannot be read.
+pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let config = super::config::load(&args.flags)?.config;
+    let mut setup = Setup {
+        hosts: 1,
+        file_systems: 0,
+        per_host: 0,
+        operations: args.operations,
+        churn: args.churn,
+        cron_script: config.compat.cron_script,
+        publish_minutes: config.publish_interval.as_secs() / 60,
+        max_series: config.limits.max_series,
+    };
+    let subject = match (args.hosts, args.file_systems) {
+        (Some(hosts), Some(file_systems)) => {
+            let per_host = args.per_host.unwrap_or(file_systems);
+            if per_host > file_systems {
+                return Err(UsageError(format!(
+                    "found --per-host {per_host}; allowed: 1 to {file_systems}, the number of --file-systems"
+                ))
+                .into());
+            }
+            setup = Setup { hosts, file_systems, per_host, ..setup };
+            Subject::Fleet
+        }
+        _ => {
+            let (file_systems, not_counted) = this_host(&config)?;
+            setup = Setup { file_systems, per_host: file_systems, ..setup };
+            Subject::ThisHost { not_counted }
+        }
+    };
+    let (profile, origin) = match args.profile {
+        Some(profile) => (profile, "flag --profile".to_owned()),
+        None => (config.profile, config.origin("profile").to_string()),
+    };
+    let report = Report::new(subject, setup, profile, origin, config.publish.region);
+    match args.json {
+        true => writeln!(out, "{}", safe_json(&json::of(&report).to_string()))?,
+        false => table::write(&report, out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// This host's EFS file systems, and its NFS superblocks that are not of one, or of one that is not known.
+fn this_host(config: &Config) -> anyhow::Result<(u64, u64)> {
+    let source = super::run::source(config);
+    let reading = source.read(&SystemClock).context("the mounts cannot be read")?;
+    let parsed = mountstats::parse(&reading.mountstats);
+    let (seen, _) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
+    let mut attribution = Attribution::default();
+    let helper = || source.efs_state().map(|files| helper_mounts(&files)).unwrap_or_default();
+    attribution.update(SystemClock.now(), &seen, &super::run::configured_mounts(config), helper);
+    let mut file_systems = BTreeSet::new();
+    let mut not_counted = 0;
+    for superblock in &seen.superblocks {
+        match attribution.answer(superblock.number) {
+            Some(Answer::Efs(identity)) => {
+                file_systems.insert(&identity.file_system);
+            }
+            _ => not_counted += 1,
+        }
+    }
+    Ok((file_systems.len() as u64, not_counted))
+}

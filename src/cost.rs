@@ -15,8 +15,10 @@ use prices::{HOURS_A_MONTH, MetricMonths, Portion, Usd};
 /// An allowance for the operations that a host uses on a file system; Linux has some 70, programs use few of them.
 pub const OPERATIONS: u64 = 20;
 
-/// `ec2-efs-read-throughput` and `ec2-efs-write-throughput` of a host, with `compat.cron_script`.
-const CRON_SCRIPT_SERIES: u64 = 2;
+/// Series of an access point, of a mount point, and of a host under the cron script's names.
+const ACCESS_POINT: u64 = 6;
+const MOUNT_POINT: u64 = 6;
+const CRON_SCRIPT: u64 = 2;
 
 /// What publishes, all month long. No number may be so large that a product of four of them overflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub struct Setup {
     pub file_systems: u64,
     /// That each host mounts.
     pub per_host: u64,
+    /// That have figures of their own, of all hosts together.
+    pub access_points: u64,
+    /// That have figures of their own, on each host.
+    pub mount_points: u64,
     /// NFS operations that a host uses on a file system.
     pub operations: u64,
     /// Hosts a day that end, with another one in their place.
@@ -50,8 +56,9 @@ pub struct Group {
     pub shared: bool,
     /// What is multiplied, each number with what there is so many of, in the singular; the first is of series.
     pub factors: Vec<(u64, &'static str)>,
-    /// How many of them one host publishes.
+    /// How many of them one host publishes, and how many of `limits.max_series` they take.
     pub on_a_host: u64,
+    reckoned: u64,
 }
 
 impl Group {
@@ -75,24 +82,15 @@ pub struct Estimate {
     pub request_cost: Usd,
 }
 
-/// How many of a host's file systems have figures in each scope.
-#[derive(Clone, Copy)]
-struct Kept {
-    file_systems: u64,
-    clients: u64,
-    operations: u64,
-}
-
 impl Estimate {
     /// All that the profile has, whatever `limits.max_series` says.
     pub fn whole(profile: Profile, setup: &Setup) -> Estimate {
-        let all = setup.per_host;
-        estimate(profile, setup, Kept { file_systems: all, clients: all, operations: all })
+        estimate(profile, setup, u64::MAX)
     }
 
     /// What `limits.max_series` leaves of it.
     pub fn limited(profile: Profile, setup: &Setup) -> Estimate {
-        estimate(profile, setup, kept(profile, setup))
+        estimate(profile, setup, setup.max_series)
     }
 
     /// Series of all hosts together, each once.
@@ -116,12 +114,8 @@ impl Estimate {
     }
 
     /// The least `limits.max_series` that leaves nothing out: operations are counted by their allowance there.
-    pub fn needed(&self, setup: &Setup) -> u64 {
-        let of = |group: &Group| match group.key {
-            "operation" if group.on_a_host > 0 => OPERATIONS * setup.per_host,
-            _ => group.on_a_host,
-        };
-        self.groups.iter().map(of).sum()
+    pub fn needed(&self) -> u64 {
+        self.groups.iter().map(|group| group.reckoned).sum()
     }
 
     pub fn metric_cost(&self) -> Usd {
@@ -133,8 +127,8 @@ impl Estimate {
     }
 }
 
-fn estimate(profile: Profile, setup: &Setup, kept: Kept) -> Estimate {
-    let groups = groups(profile, setup, kept);
+fn estimate(profile: Profile, setup: &Setup, max_series: u64) -> Estimate {
+    let groups = groups(profile, setup, max_series);
     let all: u64 = groups.iter().map(Group::series).sum();
     let own: u64 = groups.iter().filter(|group| !group.shared).map(|group| group.on_a_host).sum();
     // A series is billed for every hour in which it gets data. In the hour in which one host follows another,
@@ -151,51 +145,76 @@ fn estimate(profile: Profile, setup: &Setup, kept: Kept) -> Estimate {
     }
 }
 
-fn groups(profile: Profile, setup: &Setup, kept: Kept) -> Vec<Group> {
+/// What has series of its own in one scope.
+struct Row {
+    name: &'static str,
+    key: &'static str,
+    /// Series of one, and what `limits.max_series` reckons for them.
+    series: u64,
+    reckoned: u64,
+    /// One what; nothing where there is one only.
+    of: &'static str,
+    on_a_host: u64,
+    /// How many all hosts together have, where they share them.
+    shared: Option<u64>,
+}
+
+/// All scopes, in the order in which the daemon uses `limits.max_series` up.
+fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
+    let row = |name, key, series, (of, on_a_host), shared| Row {
+        name,
+        key,
+        series,
+        reckoned: series,
+        of,
+        on_a_host,
+        shared,
+    };
     let each = |scope| series(profile, scope) as u64;
-    let hosts = (setup.hosts, "host");
-    let file_systems = if kept.file_systems == 0 { 0 } else { setup.file_systems };
-    let cron_script = if setup.cron_script { CRON_SCRIPT_SERIES } else { 0 };
-    let shared = |name, key, each: u64, of: Option<(u64, &'static str)>, here: u64| Group {
-        name,
-        key,
-        shared: true,
-        factors: [(each, "")].into_iter().chain(of).collect(),
-        on_a_host: each * here,
-    };
-    let own = |name, key, of_a_host: Vec<(u64, &'static str)>| Group {
-        name,
-        key,
-        shared: false,
-        on_a_host: of_a_host.iter().map(|(number, _)| number).product(),
-        factors: of_a_host.into_iter().chain([hosts]).collect(),
-    };
-    let (clients, operations) = ((kept.clients, "file system"), (kept.operations, "file system"));
-    let of_file_systems = Some((file_systems, "file system"));
-    vec![
-        shared("fleet", "fleet", each(Scope::Fleet), None, 1),
-        shared("file system", "file_system", each(Scope::FileSystem), of_file_systems, kept.file_systems),
-        own("client", "client", vec![(each(Scope::Client), ""), clients]),
-        own("operation", "operation", vec![(each(Scope::Operation) * setup.operations, ""), operations]),
-        own("cron script", "cron_script", vec![(cron_script, "")]),
+    let operations = each(Scope::Operation);
+    let file_systems = ("file system", setup.per_host);
+    // As if every file system had as many.
+    let access_points = (setup.access_points * setup.per_host).div_ceil(setup.file_systems.max(1));
+    let (access_points, mount_points) =
+        (("access point", access_points), ("mount point", setup.mount_points));
+    [
+        row("fleet", "fleet", each(Scope::Fleet), ("", 1), Some(1)),
+        row("cron script", "cron_script", CRON_SCRIPT, ("", u64::from(setup.cron_script)), None),
+        row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
+        row("client", "client", each(Scope::Client), file_systems, None),
+        Row {
+            reckoned: operations * OPERATIONS,
+            ..row("operation", "operation", operations * setup.operations, file_systems, None)
+        },
+        row("access point", "access_point", ACCESS_POINT, access_points, Some(setup.access_points)),
+        row("mount point", "mount_point", MOUNT_POINT, mount_points, None),
     ]
 }
 
-/// What is published under `limits.max_series`, in the daemon's order: the fleet's whatever the limit, then one scope
-/// after the other, of each file system all of it or nothing.
-fn kept(profile: Profile, setup: &Setup) -> Kept {
-    let each = |scope| series(profile, scope) as u64;
-    let mut left = setup.max_series.saturating_sub(each(Scope::Fleet));
-    let mut keep = |cost: u64| {
-        let kept = left.checked_div(cost).map_or(setup.per_host, |fit| fit.min(setup.per_host));
-        left -= kept * cost;
-        kept
+/// The series of each scope that find room, of each file system (access point ..) all of them or none. The fleet's
+/// always do.
+fn groups(profile: Profile, setup: &Setup, max_series: u64) -> Vec<Group> {
+    let mut left = max_series.max(series(profile, Scope::Fleet) as u64);
+    let group = |row: Row| {
+        let fit = left.checked_div(row.reckoned).unwrap_or(u64::MAX);
+        let kept = row.on_a_host.min(fit);
+        left -= kept * row.reckoned;
+        let factors = match (row.shared, row.of) {
+            (Some(_), "") => vec![(row.series * kept, "")],
+            (Some(all), of) => vec![(row.series, ""), (if kept == 0 { 0 } else { all }, of)],
+            (None, "") => vec![(row.series * kept, ""), (setup.hosts, "host")],
+            (None, of) => vec![(row.series, ""), (kept, of), (setup.hosts, "host")],
+        };
+        Group {
+            name: row.name,
+            key: row.key,
+            shared: row.shared.is_some(),
+            factors,
+            on_a_host: row.series * kept,
+            reckoned: row.reckoned * kept,
+        }
     };
-    Kept {
-        file_systems: keep(each(Scope::FileSystem)),
-        clients: keep(each(Scope::Client)),
-        operations: keep(each(Scope::Operation) * OPERATIONS),
-    }
+    rows(profile, setup).into_iter().map(group).collect()
 }
 
 /// PutMetricData requests of all hosts in a month: in each interval the newest minute by itself, then the others,

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::UsageError;
 use super::config::ConfigFlags;
 use crate::catalog::Profile;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::cost::{OPERATIONS, Report, Setup, Subject, json, table};
 use crate::efs::{Answer, Attribution, helper_mounts};
@@ -35,6 +35,12 @@ pub struct CostArgs {
     /// Hosts a day that are replaced by new ones, as by autoscaling
     #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 1_000_000), default_value_t = 0)]
     churn: u64,
+    /// Access points of the whole fleet that have figures of their own (publish.access_points)
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 10_000), default_value_t = 0)]
+    access_points: u64,
+    /// Mount points of each host that have figures of their own (publish.mount_points)
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 500), default_value_t = 0)]
+    mount_points: u64,
     /// The profile that is looked at; without it, the configured one
     #[arg(long, value_parser = profile())]
     profile: Option<Profile>,
@@ -66,6 +72,8 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
         hosts: 1,
         file_systems: 0,
         per_host: 0,
+        access_points: args.access_points,
+        mount_points: args.mount_points,
         operations: args.operations,
         churn: args.churn,
         cron_script: config.compat.cron_script,
@@ -85,8 +93,8 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
             Subject::Fleet
         }
         _ => {
-            let (file_systems, not_counted) = this_host(&config)?;
-            setup = Setup { file_systems, per_host: file_systems, ..setup };
+            let Mounted { file_systems, access_points, mount_points, not_counted } = mounted(&config)?;
+            setup = Setup { file_systems, per_host: file_systems, access_points, mount_points, ..setup };
             Subject::ThisHost { not_counted }
         }
     };
@@ -102,24 +110,43 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// This host's EFS file systems, and its NFS superblocks that are not of one, or of one that is not known.
-fn this_host(config: &Config) -> anyhow::Result<(u64, u64)> {
+/// What of this host has series.
+#[derive(Default)]
+struct Mounted {
+    file_systems: u64,
+    access_points: u64,
+    mount_points: u64,
+    /// NFS superblocks that are not of EFS, or of which it is not known.
+    not_counted: u64,
+}
+
+/// What this host mounts now, by the same reading and attribution as the daemon's.
+fn mounted(config: &Config) -> anyhow::Result<Mounted> {
     let source = super::run::source(config);
     let reading = source.read(&SystemClock).context("the mounts cannot be read")?;
     let parsed = mountstats::parse(&reading.mountstats);
     let (seen, _) = join_texts(&reading.mountinfo_before, &parsed, &reading.mountinfo_after);
     let mut attribution = Attribution::default();
     let helper = || source.efs_state().map(|files| helper_mounts(&files)).unwrap_or_default();
-    attribution.update(SystemClock.now(), &seen, &super::run::configured_mounts(config), helper);
-    let mut file_systems = BTreeSet::new();
-    let mut not_counted = 0;
+    attribution.update(reading.moment, &seen, &super::run::configured_mounts(config), helper);
+    let (mut file_systems, mut access_points, mut mount_points) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut mounted = Mounted::default();
     for superblock in &seen.superblocks {
-        match attribution.answer(superblock.number) {
-            Some(Answer::Efs(identity)) => {
-                file_systems.insert(&identity.file_system);
-            }
-            _ => not_counted += 1,
-        }
+        let Some(Answer::Efs(identity)) = attribution.answer(superblock.number) else {
+            mounted.not_counted += 1;
+            continue;
+        };
+        file_systems.insert(&identity.file_system);
+        access_points.extend(identity.access_point.as_ref());
+        mount_points.extend(superblock.records.first().map(|record| record.mount_point));
     }
-    Ok((file_systems.len() as u64, not_counted))
+    mounted.file_systems = file_systems.len() as u64;
+    if config.publish.access_points {
+        mounted.access_points = (access_points.len() as u64).min(config.limits.max_access_points);
+    }
+    if config.publish.mount_points {
+        mounted.mount_points = (mount_points.len() as u64).min(config.limits.max_mount_points);
+    }
+    Ok(mounted)
 }

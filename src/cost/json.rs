@@ -19,6 +19,8 @@ pub fn of(report: &Report) -> Value {
         "hosts": setup.hosts,
         "file_systems": setup.file_systems,
         "file_systems_per_host": setup.per_host,
+        "access_points": setup.access_points,
+        "mount_points_per_host": setup.mount_points,
         "operations": setup.operations,
         "hosts_replaced_per_day": setup.churn,
         "publish_interval_seconds": setup.publish_minutes * 60,

@@ -31,6 +31,8 @@ pub fn warnings(profile: Profile, setup: &Setup) -> Vec<Warning> {
     let estimate = Estimate::whole(profile, setup);
     let found = [
         operations(&estimate, setup),
+        mount_points(&estimate, setup),
+        access_points(&estimate, setup),
         churn(&estimate, setup),
         left_out(&estimate, setup),
         no_limit(&estimate, setup),
@@ -43,20 +45,46 @@ fn is_much(cost: Usd, of: Usd) -> bool {
     cost >= WORTH_A_WARNING && cost >= of.shared_by(PART)
 }
 
-fn operations(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
-    let without = Estimate::whole(estimate.profile, &Setup { operations: 0, ..setup.clone() });
+/// What a part of the setup costs, where that is much: the whole bill against the one of `without`.
+fn part(estimate: &Estimate, without: Setup) -> Option<(u64, Usd)> {
+    let without = Estimate::whole(estimate.profile, &without);
     let cost = estimate.metric_cost().saturating_sub(without.metric_cost());
-    let (all, few) = (estimate.series(), estimate.series() - without.series());
-    is_much(cost, estimate.metric_cost()).then(|| Warning {
-        code: "operations",
-        text: format!(
-            "{} of the {} series are the requests of single operations (OperationRequests): {cost} a month. Publish \
-             with the profile standard, and with full only where and while you look into something; efsmon stat \
-             shows operations without a series.",
-            thousands(few),
-            thousands(all),
-        ),
-    })
+    is_much(cost, estimate.metric_cost()).then(|| (estimate.series() - without.series(), cost))
+}
+
+fn operations(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
+    let (series, cost) = part(estimate, Setup { operations: 0, ..setup.clone() })?;
+    let text = format!(
+        "{} of the {} series are the requests of single operations (OperationRequests): {cost} a month. Publish with \
+         the profile standard, and with full only where and while you look into something; efsmon stat shows \
+         operations without a series.",
+        thousands(series),
+        thousands(estimate.series()),
+    );
+    Some(Warning { code: "operations", text })
+}
+
+fn mount_points(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
+    let (series, cost) = part(estimate, Setup { mount_points: 0, ..setup.clone() })?;
+    let text = format!(
+        "{} of the {} series are of mount points, each of one host alone: {cost} a month. Set publish.mount_points only \
+         on hosts whose mount points you compare, and limits.max_mount_points to how many that are. Access points are \
+         shared by all hosts.",
+        thousands(series),
+        thousands(estimate.series()),
+    );
+    Some(Warning { code: "mount_points", text })
+}
+
+fn access_points(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
+    let (series, cost) = part(estimate, Setup { access_points: 0, ..setup.clone() })?;
+    let text = format!(
+        "{} of the {} series are of access points: {cost} a month. Lower limits.max_access_points: the busiest keep \
+         figures of their own, and the others are published together.",
+        thousands(series),
+        thousands(estimate.series()),
+    );
+    Some(Warning { code: "access_points", text })
 }
 
 fn churn(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
@@ -94,7 +122,7 @@ fn left_out(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
             thousands(needed - kept),
             limited.total(),
             estimate.total(),
-            match estimate.needed(setup) {
+            match estimate.needed() {
                 needed @ ..=MOST_SERIES => format!("To publish all of them, set it to {needed} or more"),
                 _ => format!("All of them cannot be published: it may be {MOST_SERIES} at most"),
             },
@@ -103,7 +131,7 @@ fn left_out(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
 }
 
 fn no_limit(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
-    let needed = estimate.needed(setup);
+    let needed = estimate.needed();
     let most = setup.ceiling();
     let far = setup.max_series > needed.saturating_mul(NO_LIMIT);
     (far && most >= estimate.metric_cost() + MISTAKE).then(|| Warning {

@@ -248,6 +248,40 @@ fn what_costs_more_than_one_may_expect_is_named_with_its_price() {
 }
 
 #[test]
+fn mount_points_are_each_hosts_own_and_access_points_shared() {
+    let machine = machine("", &[]);
+    let report = report(&machine, &[FLEET, &["--access-points", "400", "--mount-points", "3"]].concat());
+    let minimal = &report["profiles"]["minimal"];
+    // 6 each: for 400 access points once, for 3 mount points of each of 3,000 hosts.
+    assert_eq!(minimal["series_by_scope"]["access_point"], 2_400);
+    assert_eq!(minimal["series_by_scope"]["mount_point"], 54_000);
+    // 14,004 + 2,400 + 54,000 = 70,404: 3,000 + 60,404 x 0.10.
+    assert_eq!((&minimal["series"], &minimal["metrics_usd"]), (&json!(70_404), &json!(9_040.4)));
+    // A host has 28, and 2 of 200 file systems with 2 of them each make 4 x 6, and 3 x 6: 70.
+    assert_eq!(minimal["series_per_host"], 70);
+    assert_eq!(warned(&report), ["mount_points", "left_out"]);
+    let said = report["warnings"][0]["text"].as_str().unwrap();
+    assert!(said.starts_with("54,000 of the 70,404 series are of mount points"), "{said}");
+    assert!(said.contains(": $5,400.00 a month."), "{said}");
+    // 50 - 28 are enough for 3 of the access points, and 4 more for no mount point.
+    assert_eq!(minimal["limited"]["series_per_host"], 28 + 18);
+}
+
+#[test]
+fn access_points_and_mount_points_of_this_host_count_when_they_are_published() {
+    let toml = format!(
+        "[publish]\naccess_points = true\nmount_points = true\n[limits]\nmax_mount_points = 2\n\
+         [[mounts]]\nmount_point = \"/mnt/40\"\nfile_system_id = \"{FS_A}\"\naccess_point_id = \"fsap-01234567\"\n\
+         [[mounts]]\nmount_point = \"/mnt/41\"\nfile_system_id = \"{FS_A}\"\naccess_point_id = \"fsap-89abcdef\"\n\
+         [[mounts]]\nmount_point = \"/mnt/42\"\nfile_system_id = \"{FS_A}\"\naccess_point_id = \"fsap-89abcdef\"\n"
+    );
+    let report = report(&machine(&toml, &["10.0.0.1:/"; 4]), &[]);
+    assert_eq!((&report["file_systems"], &report["access_points"]), (&json!(1), &json!(2)));
+    assert_eq!(report["mount_points_per_host"], 2, "3, but for limits.max_mount_points");
+    assert_eq!(report["mounts_not_counted"], 1);
+}
+
+#[test]
 fn without_per_host_every_host_mounts_every_file_system() {
     let report = report(&machine("", &[]), &["--hosts", "20", "--file-systems", "3", "--operations", "7"]);
     assert_eq!(report["file_systems_per_host"], 3);

@@ -300,3 +300,6 @@ fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 || noun.starts_with("series") { "" } else { "s" };
     format!("{} {noun}{plural}", prices::thousands(number))
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,11 +34,11 @@ enum Command {
     Stat(stat::StatArgs),
     Mounts(mounts::MountsArgs),
     Status(status::StatusArgs),
-    /// Tell what CloudWatch bills in a month, for this host or for a fleet; nothing is published
+    /// Tell what CloudWatch bills in a month, for this host or a fleet
     ///
     /// Counts series, requests and US dollars, for each profile. Without --hosts: for this host and what it mounts
-    /// now. A series is a custom metric: a name with its dimensions. Those of a file system are shared by all hosts
-    /// and billed once, those of a host are its own.
+    /// now. Nothing is published, and nobody is asked. A series is a custom metric: a name with its dimensions.
+    /// Those of a file system are shared by all hosts and billed once, those of a host are its own.
     Cost(cost::CostArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),

@@ -50,7 +50,7 @@ fn write_heading(report: &Report, out: &mut impl Write) -> io::Result<()> {
     }
     let (profile, seconds) = (report.profile.name(), setup.publish_minutes * 60);
     writeln!(out, "profile {profile} ({}), sent every {seconds} s", report.origin)?;
-    writeln!(out, "US dollars for a month, at list prices of {REGION} on {AS_OF}")
+    writeln!(out, "USD a month, list prices of {REGION} on {AS_OF}; other Regions differ")
 }
 
 /// A line of the bill: what, how that is reckoned, how many, how much.
@@ -98,15 +98,13 @@ fn write_bill(estimate: &Estimate, report: &Report, out: &mut impl Write) -> io:
     let (price, free) = (prices::THOUSAND_REQUESTS, thousands(prices::FREE_REQUESTS));
     let working = format!("{price} per 1,000, {free} free");
     write_line(out, ("requests", &working), &thousands(estimate.requests), Some(estimate.request_cost))?;
-    write_line(out, ("total", ""), "", Some(estimate.total()))?;
     let limited = Estimate::limited(estimate.profile, &report.setup);
-    match limited.on_a_host() < estimate.on_a_host() {
-        true => {
-            let what = format!("total under limits.max_series = {}", report.setup.max_series);
-            write_line(out, (&what, ""), "", Some(limited.total()))
-        }
-        false => Ok(()),
+    if limited.on_a_host() == estimate.on_a_host() {
+        return write_line(out, ("total", ""), "", Some(estimate.total()));
     }
+    write_line(out, ("total, if all of it were published", ""), "", Some(estimate.total()))?;
+    let limited_by = format!("billed under limits.max_series = {}", report.setup.max_series);
+    write_line(out, (&limited_by, ""), "", Some(limited.total()))
 }
 
 /// `10 x 200 file systems`.
@@ -173,14 +171,16 @@ fn notes(report: &Report, estimate: &Estimate) -> Vec<String> {
         )),
     }
     if report.subject != Subject::Fleet {
+        let own = match estimate.own() {
+            0 => "no series".to_owned(),
+            own => {
+                let cost = prices::METRICS[0].price.times_whole(own);
+                format!("{} of its own ({cost})", counted(own, "series"))
+            }
+        };
         notes.push(format!(
-            "Another host with the same mounts adds {} ({}) and {} ({} once the free ones are used up): the shared \
+            "Another host with the same mounts adds {own} and {} ({} once the free ones are used up): the shared \
              series stay as they are. For a fleet: --hosts and --file-systems.",
-            match estimate.own() {
-                0 => "no series".to_owned(),
-                own => counted(own, "series of its own"),
-            },
-            prices::METRICS[0].price.times_whole(estimate.own()),
             counted(estimate.requests, "request"),
             prices::requests(prices::FREE_REQUESTS + estimate.requests),
         ));
@@ -206,11 +206,11 @@ fn notes(report: &Report, estimate: &Estimate) -> Vec<String> {
         setup.ceiling(),
     ));
     let elsewhere = match &report.region {
-        Some(region) if region != REGION => format!("; metrics go to {region} here"),
+        Some(region) if region != REGION => format!(", and this host publishes to {region}"),
         _ => String::new(),
     };
     notes.push(format!(
-        "Prices: {PAGE}, {REGION}, as of {AS_OF}, without discounts and tax. Other Regions have others{elsewhere}."
+        "Prices: {PAGE}, {REGION}, as of {AS_OF}, without discounts and tax; other Regions differ{elsewhere}."
     ));
     notes.push(format!(
         "The tiers and the free requests are an account's, and taken to be all for efsmon: other custom metrics make \

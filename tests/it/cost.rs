@@ -112,7 +112,7 @@ fn the_report_for_people_shows_the_reckoning_the_price_its_region_and_its_date()
     let bill = "\
 3,000 hosts, 200 file systems, 2 mounted on each host, 120 hosts replaced a day
 profile minimal (default), sent every 60 s
-US dollars for a month, at list prices of us-east-1 on 2026-09-22
+USD a month, list prices of us-east-1 on 2026-09-22; other Regions differ
 
                                                            NUMBER    USD A MONTH
 shared: billed once, however many hosts publish them
@@ -134,8 +134,7 @@ total                                                                  $4,706.40
         "> minimal 14,004 $3,402.40 $1,304.00 $4,706.40 $1.57",
         "* needs more than limits.max_series = 50. Under that limit: full",
         "the hour in which one host follows another, the series of both are. 120 a day are 3,650 a month.",
-        "Prices: aws.amazon.com/cloudwatch/pricing, us-east-1, as of 2026-09-22",
-        "Other Regions have others.",
+        "Prices: aws.amazon.com/cloudwatch/pricing, us-east-1, as of 2026-09-22, without discounts and tax; other",
         "The account's 10 free metrics ($3.00) are not deducted.",
     ] {
         assert!(words.contains(said), "{said}\n{shown}");
@@ -162,7 +161,7 @@ fn this_host_is_what_it_mounts_now_and_one_file_system_costs_once() {
     for said in [
         "1 NFS mount is not counted: it is not EFS, or not known yet; efsmon mounts says why.",
         "adds 4 series of its own ($1.20) and 43,800 requests ($0.44 once the free ones are used up)",
-        "Other Regions have others; metrics go to eu-west-1 here.",
+        "other Regions differ, and this host publishes to eu-west-1.",
     ] {
         assert!(words.contains(said), "{said}\n{shown}");
     }
@@ -221,6 +220,11 @@ fn what_costs_more_than_one_may_expect_is_named_with_its_price() {
         warnings.iter().map(|w| format!("{}: {}", said(w, "code"), said(w, "text"))).collect::<Vec<_>>()
     };
     assert_eq!(with(&plain, &["--profile", "standard"]), [""; 0]);
+    let bill = text(&plain, &[FLEET, &["--profile", "full"]].concat());
+    let bill = bill.split_whitespace().collect::<Vec<_>>().join(" ");
+    let totals =
+        "total, if all of it were published $28,104.40 billed under limits.max_series = 50 $9,804.40";
+    assert!(bill.contains(totals), "{bill}");
     // 120,000 x 0.10 are for operations. 106 - 45 series are left out.
     let full = with(&plain, &["--profile", "full"]);
     assert!(full[0].starts_with("operations: 120,000 of the 248,004 series"), "{full:?}");

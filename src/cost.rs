@@ -10,15 +10,8 @@ pub mod warnings;
 
 use crate::batch::MAX_DATA;
 use crate::catalog::{Profile, Scope, series};
+use crate::minutes::OPERATIONS;
 use prices::{HOURS_A_MONTH, MetricMonths, Portion, Usd};
-
-/// An allowance for the operations that a host uses on a file system; Linux has some 70, programs use few of them.
-pub const OPERATIONS: u64 = 20;
-
-/// Series of an access point, of a mount point, and of a host under the cron script's names.
-const ACCESS_POINT: u64 = 6;
-const MOUNT_POINT: u64 = 6;
-const CRON_SCRIPT: u64 = 2;
 
 /// What publishes, all month long. No number may be so large that a product of four of them overflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,15 +172,21 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
         (("access point", access_points), ("mount point", setup.mount_points));
     [
         row("fleet", "fleet", each(Scope::Fleet), ("", 1), Some(1)),
-        row("cron script", "cron_script", CRON_SCRIPT, ("", u64::from(setup.cron_script)), None),
+        row("cron script", "cron_script", each(Scope::CronScript), ("", u64::from(setup.cron_script)), None),
         row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
         row("client", "client", each(Scope::Client), file_systems, None),
         Row {
-            reckoned: operations * OPERATIONS,
+            reckoned: operations * OPERATIONS as u64,
             ..row("operation", "operation", operations * setup.operations, file_systems, None)
         },
-        row("access point", "access_point", ACCESS_POINT, access_points, Some(setup.access_points)),
-        row("mount point", "mount_point", MOUNT_POINT, mount_points, None),
+        row(
+            "access point",
+            "access_point",
+            each(Scope::AccessPoint),
+            access_points,
+            Some(setup.access_points),
+        ),
+        row("mount point", "mount_point", each(Scope::MountPoint), mount_points, None),
     ]
 }
 
@@ -247,7 +246,7 @@ impl Setup {
 
 /// What an estimate is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum Whose {
     ThisHost {
         /// NFS superblocks that are not published, or not yet.
         not_counted: u64,
@@ -258,7 +257,7 @@ pub enum Subject {
 /// An estimate for each profile, and what is to be said of the chosen one.
 #[derive(Debug)]
 pub struct Report {
-    pub subject: Subject,
+    pub whose: Whose,
     pub setup: Setup,
     pub profile: Profile,
     /// Where the choice is from.
@@ -272,7 +271,7 @@ pub struct Report {
 
 impl Report {
     pub fn new(
-        subject: Subject,
+        whose: Whose,
         setup: Setup,
         profile: Profile,
         origin: String,
@@ -281,7 +280,7 @@ impl Report {
         Report {
             estimates: Profile::ALL.into_iter().map(|profile| Estimate::whole(profile, &setup)).collect(),
             warnings: warnings::warnings(profile, &setup),
-            subject,
+            whose,
             setup,
             profile,
             origin,

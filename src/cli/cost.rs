@@ -12,8 +12,10 @@ use super::config::ConfigFlags;
 use crate::catalog::Profile;
 use crate::clock::SystemClock;
 use crate::config::Config;
-use crate::cost::{OPERATIONS, Report, Setup, Subject, json, table};
+use crate::cost::{Report, Setup, Whose, json, table};
 use crate::efs::{Answer, Attribution, helper_mounts};
+use crate::minutes::{OPERATIONS, Subject};
+use crate::monitor::subjects;
 use crate::mountstats;
 use crate::names::safe_json;
 use crate::sampler::join::join_texts;
@@ -45,7 +47,7 @@ pub struct CostArgs {
     #[arg(long, value_parser = profile())]
     profile: Option<Profile>,
     /// With the profile full: NFS operations that a host uses on a file system
-    #[arg(long, value_name = "N", value_parser = from_to(1, 100), default_value_t = OPERATIONS)]
+    #[arg(long, value_name = "N", value_parser = from_to(1, 100), default_value_t = OPERATIONS as u64)]
     operations: u64,
     /// Write JSON
     #[arg(long)]
@@ -80,7 +82,7 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
         publish_minutes: config.publish_interval.as_secs() / 60,
         max_series: config.limits.max_series,
     };
-    let subject = match (args.hosts, args.file_systems) {
+    let whose = match (args.hosts, args.file_systems) {
         (Some(hosts), Some(file_systems)) => {
             let per_host = args.per_host.unwrap_or(file_systems);
             if per_host > file_systems {
@@ -90,19 +92,19 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
                 .into());
             }
             setup = Setup { hosts, file_systems, per_host, ..setup };
-            Subject::Fleet
+            Whose::Fleet
         }
         _ => {
             let Mounted { file_systems, access_points, mount_points, not_counted } = mounted(&config)?;
             setup = Setup { file_systems, per_host: file_systems, access_points, mount_points, ..setup };
-            Subject::ThisHost { not_counted }
+            Whose::ThisHost { not_counted }
         }
     };
     let (profile, origin) = match args.profile {
         Some(profile) => (profile, "flag --profile".to_owned()),
         None => (config.profile, config.origin("profile").to_string()),
     };
-    let report = Report::new(subject, setup, profile, origin, config.publish.region);
+    let report = Report::new(whose, setup, profile, origin, config.publish.region);
     match args.json {
         true => writeln!(out, "{}", safe_json(&json::of(&report).to_string()))?,
         false => table::write(&report, out)?,
@@ -129,24 +131,28 @@ fn mounted(config: &Config) -> anyhow::Result<Mounted> {
     let mut attribution = Attribution::default();
     let helper = || source.efs_state().map(|files| helper_mounts(&files)).unwrap_or_default();
     attribution.update(reading.moment, &seen, &super::run::configured_mounts(config), helper);
-    let (mut file_systems, mut access_points, mut mount_points) =
-        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let limits = super::run::series_limits(config);
+    let mut subjects = BTreeSet::new();
     let mut mounted = Mounted::default();
     for superblock in &seen.superblocks {
-        let Some(Answer::Efs(identity)) = attribution.answer(superblock.number) else {
-            mounted.not_counted += 1;
-            continue;
-        };
-        file_systems.insert(&identity.file_system);
-        access_points.extend(identity.access_point.as_ref());
-        mount_points.extend(superblock.records.first().map(|record| record.mount_point));
+        match attribution.answer(superblock.number) {
+            Some(Answer::Efs(identity)) => subjects.extend(subjects::of(superblock, identity, &limits)),
+            _ => mounted.not_counted += 1,
+        }
     }
-    mounted.file_systems = file_systems.len() as u64;
-    if config.publish.access_points {
-        mounted.access_points = (access_points.len() as u64).min(config.limits.max_access_points);
+    for subject in &subjects {
+        match subject {
+            Subject::Host => {}
+            Subject::FileSystem(_) => mounted.file_systems += 1,
+            Subject::AccessPoint(..) => mounted.access_points += 1,
+            Subject::MountPoint(..) => mounted.mount_points += 1,
+        }
     }
-    if config.publish.mount_points {
-        mounted.mount_points = (mount_points.len() as u64).min(config.limits.max_mount_points);
+    if mounted.access_points > config.limits.max_access_points {
+        // What is over the limit is published together, for each file system.
+        let others: BTreeSet<Subject> = subjects.iter().filter_map(Subject::fallback).collect();
+        mounted.access_points = config.limits.max_access_points + others.len() as u64;
     }
+    mounted.mount_points = mounted.mount_points.min(config.limits.max_mount_points);
     Ok(mounted)
 }

@@ -112,7 +112,8 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-fn series_limits(config: &Config) -> SeriesLimits {
+/// The settings that say which series there may be.
+pub(super) fn series_limits(config: &Config) -> SeriesLimits {
     let (limits, publish) = (&config.limits, &config.publish);
     SeriesLimits {
         profile: config.profile,

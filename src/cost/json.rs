@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::prices::{AS_OF, FREE_METRICS, FREE_REQUESTS, HOURS_A_MONTH, PAGE, REGION};
-use super::{Estimate, Report, Subject};
+use super::{Estimate, Report, Whose};
 
 /// The report. Amounts are US dollars, counts of series and requests whole numbers, metric-months maybe not.
 pub fn of(report: &Report) -> Value {
     let setup = &report.setup;
-    let (subject, not_counted) = match report.subject {
-        Subject::ThisHost { not_counted } => ("host", json!(not_counted)),
-        Subject::Fleet => ("fleet", Value::Null),
+    let (subject, not_counted) = match report.whose {
+        Whose::ThisHost { not_counted } => ("host", json!(not_counted)),
+        Whose::Fleet => ("fleet", Value::Null),
     };
     let warnings = report.warnings.iter();
     json!({

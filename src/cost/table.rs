@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::prices::{self, AS_OF, FREE_METRICS, HOURS_A_MONTH, PAGE, REGION, Usd, thousands};
 use super::warnings::new_hosts;
-use super::{Estimate, Group, Report, Subject, counted};
+use super::{Estimate, Group, Report, Whose, counted};
 use crate::catalog::Profile;
 
 const WIDTH: usize = 80;
@@ -27,8 +27,8 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 
 fn write_heading(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let setup = &report.setup;
-    match report.subject {
-        Subject::ThisHost { .. } => {
+    match report.whose {
+        Whose::ThisHost { .. } => {
             write!(
                 out,
                 "this host, {} mounted",
@@ -38,7 +38,7 @@ fn write_heading(report: &Report, out: &mut impl Write) -> io::Result<()> {
                 }
             )?;
         }
-        Subject::Fleet => {
+        Whose::Fleet => {
             let (hosts, file_systems) =
                 (counted(setup.hosts, "host"), counted(setup.file_systems, "file system"));
             write!(out, "{hosts}, {file_systems}, {} mounted on each host", thousands(setup.per_host))?;
@@ -68,9 +68,9 @@ fn write_line(
 
 fn write_bill(estimate: &Estimate, report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:>65}{:>15}", "NUMBER", "USD A MONTH")?;
-    let whose = match report.subject {
-        Subject::ThisHost { .. } => "this host's own",
-        Subject::Fleet => "each host's own",
+    let whose = match report.whose {
+        Whose::ThisHost { .. } => "this host's own",
+        Whose::Fleet => "each host's own",
     };
     for (shared, title) in [(true, "shared: billed once, however many hosts publish them"), (false, whose)] {
         let groups = || estimate.groups.iter().filter(|group| group.shared == shared && group.series() > 0);
@@ -109,7 +109,7 @@ fn write_bill(estimate: &Estimate, report: &Report, out: &mut impl Write) -> io:
 
 /// `10 x 200 file systems`.
 fn working(group: &Group, report: &Report) -> String {
-    let alone = report.subject != Subject::Fleet;
+    let alone = report.whose != Whose::Fleet;
     let factors = group.factors.iter().filter(|(_, of)| !(alone && *of == "host"));
     let factors = factors.map(|(number, of)| match *of {
         "" => thousands(*number),
@@ -119,7 +119,7 @@ fn working(group: &Group, report: &Report) -> String {
 }
 
 fn write_profiles(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let a_host = |text: String| if report.subject == Subject::Fleet { text } else { String::new() };
+    let a_host = |text: String| if report.whose == Whose::Fleet { text } else { String::new() };
     let row = |name: &str, series: &str, [metrics, requests, total, a_host]: [&str; 4]| {
         let line = format!("{name:<13} {series:>12} {metrics:>15} {requests:>13} {total:>13} {a_host:>9}");
         line.trim_end().to_owned()
@@ -161,16 +161,16 @@ fn write_profiles(report: &Report, out: &mut impl Write) -> io::Result<()> {
 fn notes(report: &Report, estimate: &Estimate) -> Vec<String> {
     let setup = &report.setup;
     let mut notes = Vec::new();
-    match report.subject {
-        Subject::ThisHost { not_counted: 0 } | Subject::Fleet => {}
-        Subject::ThisHost { not_counted: 1 } => notes.push(
+    match report.whose {
+        Whose::ThisHost { not_counted: 0 } | Whose::Fleet => {}
+        Whose::ThisHost { not_counted: 1 } => notes.push(
             "1 NFS mount is not counted: it is not EFS, or not known yet; efsmon mounts says why.".to_owned(),
         ),
-        Subject::ThisHost { not_counted } => notes.push(format!(
+        Whose::ThisHost { not_counted } => notes.push(format!(
             "{not_counted} NFS mounts are not counted: they are not EFS, or not known yet; efsmon mounts says why."
         )),
     }
-    if report.subject != Subject::Fleet {
+    if report.whose != Whose::Fleet {
         let own = match estimate.own() {
             0 => "no series".to_owned(),
             own => {

@@ -74,14 +74,15 @@ fn three_thousand_hosts_with_two_of_two_hundred_file_systems_each() {
     // A host sends a request a minute: 730 x 60 = 43,800 a month; 3,000 hosts 131,400,000. The first 1,000,000 are
     // free; 130,400 thousands at $0.01 are $1,304.00.
     for (profile, series, metrics, total) in [
-        // The fleet's 4, and 10 for each of 200 file systems. 2,004 x 0.30.
-        ("fleet", 2_004, 601.20, 1_905.20),
-        // And 2 x 2 x 3,000 = 12,000. 10,000 x 0.30 + 4,004 x 0.10.
-        ("minimal", 14_004, 3_400.40, 4_704.40),
-        // And (2 + 9) x 2 x 3,000 = 66,000 in place of those. 3,000 + 58,004 x 0.10.
-        ("standard", 68_004, 8_800.40, 10_104.40),
-        // And 10 x 2 x 3,000 = 60,000 more, and 20 operations x 2 x 3,000 = 120,000. 3,000 + 238,004 x 0.10.
-        ("full", 248_004, 26_800.40, 28_104.40),
+        // The fleet's 4, and 11 for each of 200 file systems. 2,204 x 0.30.
+        ("fleet", 2_204, 661.20, 1_965.20),
+        // And 2 x 2 x 3,000 = 12,000. 10,000 x 0.30 + 4,204 x 0.10.
+        ("minimal", 14_204, 3_420.40, 4_724.40),
+        // And (2 + 10) x 2 x 3,000 = 72,000 in place of those. 3,000 + 64,204 x 0.10.
+        ("standard", 74_204, 9_420.40, 10_724.40),
+        // And 12 x 2 x 3,000 = 72,000 more, and 20 operations x 2 x 3,000 = 120,000. 3,000 + 240,000 x 0.10 +
+        // 16,204 x 0.05.
+        ("full", 266_204, 27_810.20, 29_114.20),
     ] {
         let found = &report["profiles"][profile];
         assert_eq!(found["series"], series, "{profile}");
@@ -90,14 +91,14 @@ fn three_thousand_hosts_with_two_of_two_hundred_file_systems_each() {
         assert_eq!(found["metrics_usd"], metrics, "{profile}");
         assert_eq!(found["total_usd"], total, "{profile}");
     }
-    // A host of minimal has 4 + 2 x 10 + 2 x 2 series, of full 4 + 2 x 10 + 2 x 21 + 2 x 20.
-    assert_eq!(report["profiles"]["minimal"]["series_per_host"], 28);
-    assert_eq!(report["profiles"]["full"]["series_per_host"], 106);
-    // Under the default limit of 50, full keeps 4 + 2 x 10 + 1 x 21 of them: 2,004 + 21 x 3,000 = 65,004 in all, for
-    // 3,000 + 55,004 x 0.10 + 1,304.
+    // A host of minimal has 4 + 2 x 11 + 2 x 2 series, of full 4 + 2 x 11 + 2 x 24 + 2 x 20.
+    assert_eq!(report["profiles"]["minimal"]["series_per_host"], 30);
+    assert_eq!(report["profiles"]["full"]["series_per_host"], 114);
+    // Under the default limit of 50, full keeps 4 + 2 x 11 + 1 x 24 of them: 2,204 + 24 x 3,000 = 74,204 in all, for
+    // 3,000 + 64,204 x 0.10 + 1,304.
     assert_eq!(
         report["profiles"]["full"]["limited"],
-        json!({"series": 65_004, "series_per_host": 45, "total_usd": 9_804.40})
+        json!({"series": 74_204, "series_per_host": 50, "total_usd": 10_724.40})
     );
     // The most that 3,000 hosts x 50 series could cost: 3,000 + 140,000 x 0.10.
     assert_eq!(report["max_series_usd"], 17_000.0);
@@ -117,21 +118,21 @@ USD a month, list prices of us-east-1 on 2026-09-22; other Regions differ
                                                            NUMBER    USD A MONTH
 shared: billed once, however many hosts publish them
   fleet        4                                                4
-  file system  10 x 200 file systems                        2,000
+  file system  11 x 200 file systems                        2,200
 each host's own
   client       2 x 2 file systems x 3,000 hosts            12,000
   replaced     4 x 120 a day x 1 of 24 hours                   20
 series         $0.30 each, up to 10,000                    10,000      $3,000.00
-               $0.10 each, up to 250,000                    4,024        $402.40
+               $0.10 each, up to 250,000                    4,224        $422.40
 requests       $0.01 per 1,000, 1,000,000 free        131,400,000      $1,304.00
-total                                                                  $4,706.40
+total                                                                  $4,726.40
 
 ";
     assert_eq!(&shown[..bill.len().min(shown.len())], bill);
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "PROFILE SERIES FOR SERIES FOR REQUESTS TOTAL A HOST fleet 2,004 $601.20 $1,304.00 $1,905.20 $0.64",
-        "> minimal 14,004 $3,402.40 $1,304.00 $4,706.40 $1.57",
+        "PROFILE SERIES FOR SERIES FOR REQUESTS TOTAL A HOST fleet 2,204 $661.20 $1,304.00 $1,965.20 $0.66",
+        "> minimal 14,204 $3,422.40 $1,304.00 $4,726.40 $1.58",
         "* needs more than limits.max_series = 50. Under that limit: full",
         "the hour in which one host follows another, the series of both are. 120 a day are 3,650 a month.",
         "Prices: aws.amazon.com/cloudwatch/pricing, us-east-1, as of 2026-09-22, without discounts and tax; other",
@@ -151,10 +152,10 @@ fn this_host_is_what_it_mounts_now_and_one_file_system_costs_once() {
     let report = report(&machine, &[]);
     assert_eq!((&report["subject"], &report["hosts"]), (&json!("host"), &json!(1)));
     assert_eq!((&report["file_systems"], &report["mounts_not_counted"]), (&json!(2), &json!(1)));
-    // 4 + 2 x 10 shared ones, 2 x 2 of its own; 28 x 0.30. 43,800 requests are within the free million.
+    // 4 + 2 x 11 shared ones, 2 x 2 of its own; 30 x 0.30. 43,800 requests are within the free million.
     let minimal = &report["profiles"]["minimal"];
-    assert_eq!((&minimal["series_shared"], &minimal["series_own_per_host"]), (&json!(24), &json!(4)));
-    assert_eq!((&minimal["total_usd"], &minimal["requests"]), (&json!(8.4), &json!(43_800)));
+    assert_eq!((&minimal["series_shared"], &minimal["series_own_per_host"]), (&json!(26), &json!(4)));
+    assert_eq!((&minimal["total_usd"], &minimal["requests"]), (&json!(9.0), &json!(43_800)));
     let shown = text(&machine, &[]);
     assert!(shown.starts_with("this host, 2 EFS file systems mounted\n"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -197,8 +198,8 @@ fn the_configuration_decides_the_profile_the_requests_and_the_cron_scripts_names
     let machine = machine(toml, &[]);
     let report = report(&machine, FLEET);
     let standard = &report["profiles"]["standard"];
-    // 2 of each host's own in another namespace: 68,004 + 6,000.
-    assert_eq!((&report["profile"], &standard["series"]), (&json!("standard"), &json!(74_004)));
+    // 2 of each host's own in another namespace: 74,204 + 6,000.
+    assert_eq!((&report["profile"], &standard["series"]), (&json!("standard"), &json!(80_204)));
     assert_eq!(standard["series_by_scope"]["cron_script"], 6_000);
     // In 5 minutes one request for the newest minute and one for the four before it, in each of two namespaces:
     // 8,760 x 4 x 3,000. After the free million 104,120 thousands.
@@ -223,21 +224,21 @@ fn what_costs_more_than_one_may_expect_is_named_with_its_price() {
     let bill = text(&plain, &[FLEET, &["--profile", "full"]].concat());
     let bill = bill.split_whitespace().collect::<Vec<_>>().join(" ");
     let totals =
-        "total, if all of it were published $28,104.40 billed under limits.max_series = 50 $9,804.40";
+        "total, if all of it were published $29,114.20 billed under limits.max_series = 50 $10,724.40";
     assert!(bill.contains(totals), "{bill}");
-    // 120,000 x 0.10 are for operations. 106 - 45 series are left out.
+    // Without operations 146,204 series would cost 3,000 + 136,204 x 0.10. 114 - 50 series are left out.
     let full = with(&plain, &["--profile", "full"]);
-    assert!(full[0].starts_with("operations: 120,000 of the 248,004 series"), "{full:?}");
-    assert!(full[0].contains("$12,000.00 a month. Publish with the profile standard"), "{full:?}");
+    assert!(full[0].starts_with("operations: 120,000 of the 266,204 series"), "{full:?}");
+    assert!(full[0].contains("$11,189.80 a month. Publish with the profile standard"), "{full:?}");
     assert_eq!(
         full[1],
-        "left_out: limits.max_series = 50 is less than the 106 series that a host has here, so 61 of them are left out, \
-         and $9,804.40 a month are billed in place of $28,104.40. To publish all of them, set it to 106 or more."
+        "left_out: limits.max_series = 50 is less than the 114 series that a host has here, so 64 of them are left out, \
+         and $10,724.40 a month are billed in place of $29,114.20. To publish all of them, set it to 114 or more."
     );
     assert_eq!(full.len(), 2);
     // 3,000,000 series: 64,500 + 2,000,000 x 0.02.
     let far = with(&wide, &[]);
-    assert!(far[0].starts_with("max_series: limits.max_series = 1000 is far above the 28 series"), "{far:?}");
+    assert!(far[0].starts_with("max_series: limits.max_series = 1000 is far above the 30 series"), "{far:?}");
     assert!(far[0].contains("up to $104,500.00 a month") && far.len() == 1, "{far:?}");
     // 72,000 hosts a day in place of 3,000 live an hour each. 72,000 x 4 / 24 = 12,000 metric-months at $0.10.
     let churn = with(&plain, &["--churn", "72000"]);
@@ -259,16 +260,16 @@ fn mount_points_are_each_hosts_own_and_access_points_shared() {
     // 6 each: for 400 access points once, for 3 mount points of each of 3,000 hosts.
     assert_eq!(minimal["series_by_scope"]["access_point"], 2_400);
     assert_eq!(minimal["series_by_scope"]["mount_point"], 54_000);
-    // 14,004 + 2,400 + 54,000 = 70,404: 3,000 + 60,404 x 0.10.
-    assert_eq!((&minimal["series"], &minimal["metrics_usd"]), (&json!(70_404), &json!(9_040.4)));
-    // A host has 28, and 2 of 200 file systems with 2 of them each make 4 x 6, and 3 x 6: 70.
-    assert_eq!(minimal["series_per_host"], 70);
+    // 14,204 + 2,400 + 54,000 = 70,604: 3,000 + 60,604 x 0.10.
+    assert_eq!((&minimal["series"], &minimal["metrics_usd"]), (&json!(70_604), &json!(9_060.4)));
+    // A host has 30, and 2 of 200 file systems with 2 of them each make 4 x 6, and 3 x 6: 72.
+    assert_eq!(minimal["series_per_host"], 72);
     assert_eq!(warned(&report), ["mount_points", "left_out"]);
     let said = report["warnings"][0]["text"].as_str().unwrap();
-    assert!(said.starts_with("54,000 of the 70,404 series are of mount points"), "{said}");
+    assert!(said.starts_with("54,000 of the 70,604 series are of mount points"), "{said}");
     assert!(said.contains(": $5,400.00 a month."), "{said}");
-    // 50 - 28 are enough for 3 of the access points, and 4 more for no mount point.
-    assert_eq!(minimal["limited"]["series_per_host"], 28 + 18);
+    // 50 - 30 are enough for 3 of the access points, and 2 more for no mount point.
+    assert_eq!(minimal["limited"]["series_per_host"], 30 + 18);
 }
 
 #[test]
@@ -279,19 +280,27 @@ fn access_points_and_mount_points_of_this_host_count_when_they_are_published() {
          [[mounts]]\nmount_point = \"/mnt/41\"\nfile_system_id = \"{FS_A}\"\naccess_point_id = \"fsap-89abcdef\"\n\
          [[mounts]]\nmount_point = \"/mnt/42\"\nfile_system_id = \"{FS_A}\"\naccess_point_id = \"fsap-89abcdef\"\n"
     );
-    let report = report(&machine(&toml, &["10.0.0.1:/"; 4]), &[]);
-    assert_eq!((&report["file_systems"], &report["access_points"]), (&json!(1), &json!(2)));
-    assert_eq!(report["mount_points_per_host"], 2, "3, but for limits.max_mount_points");
-    assert_eq!(report["mounts_not_counted"], 1);
+    let counted = |toml: &str| {
+        let report = report(&machine(toml, &["10.0.0.1:/"; 4]), &[]);
+        ["file_systems", "access_points", "mount_points_per_host", "mounts_not_counted"]
+            .map(|key| report[key].as_u64().unwrap())
+    };
+    // 3 mount points, but for the limit.
+    assert_eq!(counted(&toml), [1, 2, 2, 1]);
+    // One of 3 access points by itself, and the others together.
+    let toml = toml.replacen("fsap-89abcdef", "fsap-00000000", 1);
+    assert_eq!(counted(&toml), [1, 3, 2, 1]);
+    let toml = toml.replace("max_mount_points = 2", "max_access_points = 1");
+    assert_eq!(counted(&toml), [1, 2, 3, 1]);
 }
 
 #[test]
 fn without_per_host_every_host_mounts_every_file_system() {
     let report = report(&machine("", &[]), &["--hosts", "20", "--file-systems", "3", "--operations", "7"]);
     assert_eq!(report["file_systems_per_host"], 3);
-    // 4 + 3 x 10 + 2 x 3 x 20; full 4 + 30 + 21 x 3 x 20 + 7 x 3 x 20.
-    assert_eq!(report["profiles"]["minimal"]["series"], 154);
-    assert_eq!(report["profiles"]["full"]["series"], 1_714);
+    // 4 + 3 x 11 + 2 x 3 x 20; full 4 + 33 + 24 x 3 x 20 + 7 x 3 x 20.
+    assert_eq!(report["profiles"]["minimal"]["series"], 157);
+    assert_eq!(report["profiles"]["full"]["series"], 1_897);
 }
 
 #[test]

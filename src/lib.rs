@@ -26,6 +26,7 @@ pub mod health;
 pub mod catalog;
 pub mod minutes;
 pub mod batch;
+pub mod cost;
 pub mod monitor;
 pub mod spool;
 pub mod publish;

@@ -17,7 +17,7 @@ use crate::sampler::Sampler;
 use crate::sampler::join::{Seen, Superblock, join_texts};
 use crate::source::{Reading, View};
 
-mod subjects;
+pub mod subjects;
 
 /// What the stages need to be told.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! The command line: one file for each command.
 
+pub mod completions;
 pub mod config;
+pub mod cost;
 pub mod mounts;
 pub mod record;
 mod replay;
@@ -35,8 +37,18 @@ enum Command {
     Mounts(mounts::MountsArgs),
     Status(status::StatusArgs),
     Record(record::RecordArgs),
+    /// Tell what CloudWatch bills in a month, for this host or a fleet
+    ///
+    /// Counts series, requests and US dollars, for each profile. Without --hosts: for this host and what it mounts
+    /// now. Nothing is published, and nobody is asked. A series is a custom metric: a name with its dimensions.
+    /// Those of a file system are shared by all hosts and billed once, those of a host are its own.
+    Cost(cost::CostArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),
+    /// Print what a shell needs to complete commands and flags
+    ///
+    /// For bash: efsmon completions bash > /usr/share/bash-completion/completions/efsmon
+    Completions(completions::CompletionsArgs),
 }
 
 /// Arguments that clap takes one by one, but that do not go together.
@@ -58,7 +70,9 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Mounts(args) => mounts::run(&args, &mut out),
         Command::Status(args) => status::run(&args, &mut out),
         Command::Record(args) => record::run(&args, &mut out),
+        Command::Cost(args) => cost::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
+        Command::Completions(args) => completions::run(&args, &mut out),
     };
     match done {
         Err(error) if is_closed_pipe(&error) => Ok(()),

@@ -165,7 +165,8 @@ fn role(config: &Config, finder: &HostFinder) -> Option<Role> {
     Some(Role::new(arn, publish.external_id.clone(), host.as_deref()))
 }
 
-fn series_limits(config: &Config) -> SeriesLimits {
+/// The settings that say which series there may be.
+pub(super) fn series_limits(config: &Config) -> SeriesLimits {
     let (limits, publish) = (&config.limits, &config.publish);
     SeriesLimits {
         profile: config.profile,

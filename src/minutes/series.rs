@@ -75,7 +75,7 @@ const SCOPES: [Scope; 6] = [
     Scope::MountPoint,
 ];
 /// An allowance for a file system's series by operation, whose number is not known beforehand.
-const OPERATIONS: usize = 20;
+pub const OPERATIONS: usize = 20;
 /// Seconds for which a share is kept for a subject that is not seen.
 const KEPT_FOR: i64 = 3600;
 

@@ -7,7 +7,7 @@ use crate::names::utf8;
 use crate::sampler::join::Superblock;
 
 /// The subjects that a superblock of EFS counts among, as far as they are published.
-pub(super) fn of(superblock: &Superblock<'_>, identity: &Identity, limits: &SeriesLimits) -> Vec<Subject> {
+pub fn of(superblock: &Superblock<'_>, identity: &Identity, limits: &SeriesLimits) -> Vec<Subject> {
     let file_system = &identity.file_system;
     let mut subjects = vec![Subject::FileSystem(file_system.clone())];
     if limits.cron_script {

@@ -16,7 +16,9 @@
 mod aws;
 mod child;
 mod churn;
+mod completions;
 mod config;
+mod cost;
 mod daemon;
 mod fake;
 mod fake_limits;

@@ -176,8 +176,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         if !self.settings.publishes {
             info!("publish.enabled is false: sampling without keeping or sending any minute");
         }
-        let known = self.wait_for_the_instance(finder).await.or_else(|| finder.configured());
-        let mut finding = self.find(finder, known);
+        let mut finding = self.begin_to_find(finder).await;
         self.tick();
         self.tell_systemd(sd_notify::NotifyState::Ready);
         loop {

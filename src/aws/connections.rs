@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_smithy_http_client::proxy::ProxyConfig;
@@ -53,19 +54,8 @@ pub(super) fn as_the_environment_says() -> Result<SharedHttpClient, BundleError>
         None => TlsContext::default(),
         Some(path) => trusting(path).map_err(|reason| BundleError { path: path.to_owned(), reason })?,
     };
-    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT).read_timeout(READ).build();
-    let connector = Connector::builder()
-        .connector_settings(settings)
-        .pool_idle_timeout(IDLE)
-        .proxy_config(ProxyConfig::from_env())
-        .tls_provider(provider())
-        .tls_context(tls.clone())
-        .build();
-    let direct = Builder::new().pool_idle_timeout(IDLE).tls_provider(provider()).tls_context(tls);
-    Ok(SharedHttpClient::new(Routes {
-        direct: direct.build_https(),
-        proxied: SharedHttpConnector::new(connector),
-    }))
+    let direct = Builder::new().pool_idle_timeout(IDLE).tls_provider(provider()).tls_context(tls.clone());
+    Ok(SharedHttpClient::new(Routes { direct: direct.build_https(), tls, proxied: Arc::default() }))
 }
 
 /// An HTTP client that uses no proxy.
@@ -96,11 +86,30 @@ fn trusting(path: &Path) -> Result<TlsContext, String> {
     TlsContext::builder().with_trust_store(store).build().map_err(|error| error.to_string())
 }
 
-/// Sends each request by its way.
+/// Sends each request by its way. Either is made when it is first used: it holds all the authorities there are.
 #[derive(Clone, Debug)]
 struct Routes {
     direct: SharedHttpClient,
-    proxied: SharedHttpConnector,
+    tls: TlsContext,
+    proxied: Arc<Mutex<Option<SharedHttpConnector>>>,
+}
+
+impl Routes {
+    fn proxied(&self) -> SharedHttpConnector {
+        let mut proxied = self.proxied.lock().unwrap_or_else(PoisonError::into_inner);
+        proxied.get_or_insert_with(|| through_the_proxies(&self.tls)).clone()
+    }
+}
+
+fn through_the_proxies(tls: &TlsContext) -> SharedHttpConnector {
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT).read_timeout(READ).build();
+    let connector = Connector::builder()
+        .connector_settings(settings)
+        .pool_idle_timeout(IDLE)
+        .proxy_config(ProxyConfig::from_env())
+        .tls_provider(provider())
+        .tls_context(tls.clone());
+    SharedHttpConnector::new(connector.build())
 }
 
 impl HttpClient for Routes {
@@ -125,7 +134,7 @@ impl HttpConnector for Route {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         match is_of_this_host(request.uri()) {
             true => self.routes.direct.http_connector(&self.settings, &self.components).call(request),
-            false => self.routes.proxied.call(request),
+            false => self.routes.proxied().call(request),
         }
     }
 }

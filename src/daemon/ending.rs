@@ -49,8 +49,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     ) -> anyhow::Result<()> {
         let mut shutdown = pin!(shutdown);
         let mut interrupted = false;
-        let known = self.wait_for_the_instance(finder).await.or_else(|| finder.configured());
-        let mut finding = self.find(finder, known);
+        let mut finding = self.begin_to_find(finder).await;
         if !self.goes_on {
             self.tick();
             tokio::select! {
@@ -70,11 +69,11 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 () = tokio::time::sleep(LAST_DRAIN) => {}
             }
         }
-        if !interrupted {
+        if !interrupted && self.host == Host::Pending {
             tokio::select! {
                 biased;
                 () = &mut shutdown => interrupted = true,
-                identity = &mut finding, if self.host == Host::Pending => self.identified(&identity),
+                identity = &mut finding => self.identified(&identity),
                 () = tokio::time::sleep(LAST_DRAIN) => {}
             }
         }

@@ -59,35 +59,25 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         })
     }
 
-    /// Gives the metadata service a moment to say whether what is on disk is this instance's. Without an answer its
-    /// requests stay held, and minutes that were open when an earlier boot ended are given up.
-    pub(super) async fn wait_for_the_instance(
-        &mut self,
-        finder: &HostFinder<impl Metadata>,
-    ) -> Option<Identity> {
-        let clock = self.clock;
+    /// Begins to look. Where what is on disk may be another instance's, the metadata service has a moment to say so;
+    /// without an answer its requests stay held, and minutes that were open when an earlier boot ended are given up.
+    pub(super) async fn begin_to_find<'f, M: Metadata>(&mut self, finder: &'f HostFinder<M>) -> Finding<'f>
+    where
+        'a: 'f,
+    {
+        let mut finding = self.find(finder, finder.configured());
         let mut deadline = Box::pin(tokio::time::sleep(PATIENCE));
-        let mut known = None;
         while self.doubtful {
-            let next = async {
-                match known.clone() {
-                    None => finder.find(clock).await,
-                    Some(known) => finder.locate(clock, known).await,
-                }
-            };
             tokio::select! {
                 biased;
-                identity = next => {
-                    self.identified(&identity);
-                    known = Some(identity);
-                }
+                identity = &mut finding => finding = self.find(finder, Some(identity)),
                 () = &mut deadline => {
                     self.start_anew();
                     break;
                 }
             }
         }
-        known
+        finding
     }
 
     /// Takes what is known of this host. The id itself is taken once.

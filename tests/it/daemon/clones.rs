@@ -76,6 +76,8 @@ fn what_the_image_holds_stays_on_the_disk(at_first: Mode) {
     assert!(text.contains("of another machine or version set aside, never sent"), "{text}");
     let log = running.terminate();
     assert_eq!(log.matches("the state directory is another instance's").count(), 1, "{log}");
+    let late = usize::from(at_first != Mode::Ok);
+    assert_eq!(log.matches("this host's id is not known yet").count(), late, "{log}");
     assert_eq!(log.matches("holds data of another instance; they are kept aside").count(), 1, "{log}");
 
     efsmon.start().terminate();

@@ -74,7 +74,8 @@ impl Node {
         let serial = self.made;
         self.made += 1;
         // The kernel gives the lowest number that is free; every other time something else was faster.
-        let minor = if serial % 2 == 0 { self.free.pop_first() } else { self.free.pop_last() }.unwrap();
+        let minor =
+            if serial.is_multiple_of(2) { self.free.pop_first() } else { self.free.pop_last() }.unwrap();
         let port = 20_049 + serial % 1000;
         let id = FILE_SYSTEMS[place % 3];
         let point = format!(

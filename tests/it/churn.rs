@@ -74,11 +74,12 @@ impl Node {
         let serial = self.made;
         self.made += 1;
         // The kernel gives the lowest number that is free; every other time something else was faster.
-        let minor = if serial % 2 == 0 { self.free.pop_first() } else { self.free.pop_last() }.unwrap();
+        let minor =
+            if serial.is_multiple_of(2) { self.free.pop_first() } else { self.free.pop_last() }.unwrap();
         let port = 20_049 + serial % 1000;
         let id = FILE_SYSTEMS[place % 3];
         let point = format!(
-            "/var/lib/kubelet/pods/6f1d{serial:08x}-pod/volumes/kubernetes.io~csi/pvc-{serial:08x}/mount"
+            "/var/lib/kubelet/pods/6f1d0000-6c5c-4c34-9a3c-0000{serial:08x}/volumes/kubernetes.io~csi/pvc-{serial:08x}/mount"
         );
         let text = format!(
             r#"{{"pid": 7, "fsId": "{id}", "mountpoint": "{point}", "accessPoint": "fsap-0000000{:x}"}}"#,

@@ -235,14 +235,20 @@ fn port(options: &[u8]) -> Option<u16> {
     option(options, "port")?.parse().ok()
 }
 
-/// The port of the proxy on this host that a mount goes through, if it does: a mount helper's.
+/// The port of the proxy on this host that a superblock goes through, if it does: a mount helper's.
 pub fn proxy_port(superblock: &Superblock<'_>) -> Option<u16> {
     is_local(superblock).then(|| port(superblock.statistics.options)).flatten()
 }
 
-/// The mount helper's state of the mount at `mount_point` (as the helper has it) over `port`, where it is clear.
-pub fn state_of_proxy(helper: &[HelperMount], mount_point: &str, port: u16) -> Option<HelperMount> {
-    match state::find(helper, mount_point, port, false) {
+/// The mount helper's state of a proxy, where it is clear: of the mount at `mount_point` (without octal escapes) over
+/// `port`, which other superblocks have too when it `is_shared` (see [`shared_ports`]).
+pub fn state_of_proxy(
+    helper: &[HelperMount],
+    mount_point: &str,
+    port: u16,
+    is_shared: bool,
+) -> Option<HelperMount> {
+    match state::find(helper, mount_point, port, is_shared) {
         state::Found::One(mount) => Some(mount),
         state::Found::None | state::Found::Several => None,
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{OwnFigures, Profile, ProxyUse};
-use crate::efs::{Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted, proxy_port};
+use crate::efs::{
+    Answer, Attribution, ConfiguredMount, HelperMount, Targets, Wanted, proxy_port, shared_ports,
+};
 use crate::health::Stalls;
 use crate::minutes::{Dropped, Minutes, Observed, SeriesLimits, Subject};
 use crate::model::{Datum, FileSystemId, Moment};
@@ -46,6 +48,8 @@ pub struct ProxiedMount {
     pub file_system: FileSystemId,
     /// The proxy's.
     pub port: u16,
+    /// Whether another superblock goes through a proxy with the same port, in another network namespace.
+    pub port_is_shared: bool,
     /// Without octal escapes, bytes that are not UTF-8 replaced, as the mount helper's state has it.
     pub mount_points: Vec<String>,
     /// Whole seconds since it was mounted.
@@ -229,13 +233,16 @@ impl Monitor {
     }
 
     fn proxied_of(&self, seen: &Seen<'_>) -> Vec<ProxiedMount> {
+        let shared_ports = shared_ports(seen);
         let proxied = seen.superblocks.iter().filter_map(|superblock| {
             let Some(Answer::Efs(identity)) = self.attribution.answer(superblock.number) else { return None };
             let text = |printed: &[u8]| String::from_utf8_lossy(&unescape(printed)).into_owned();
+            let port = proxy_port(superblock)?;
             Some(ProxiedMount {
                 number: superblock.number,
                 file_system: identity.file_system.clone(),
-                port: proxy_port(superblock)?,
+                port,
+                port_is_shared: shared_ports.contains(&port),
                 mount_points: superblock.records.iter().map(|record| text(record.mount_point)).collect(),
                 age: Duration::from_secs(superblock.statistics.age_seconds),
             })

@@ -182,3 +182,23 @@ pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Opt
         false => Some((Kept { state: kept.state.of_another_boot(), ..kept }, false)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_another_version_are_no_place_to_go_on_from() {
+        let now = Moment { wall: std::time::Duration::ZERO, monotonic: std::time::Duration::MAX };
+        let goes_on =
+            |counters: &str| resume(counters.as_bytes(), Some("b"), now).map(|(_, goes_on)| goes_on);
+        let state = serde_json::to_string(&State::default()).unwrap();
+        let kept = |state: &str| format!(r#"{{"boot_id":"b","state":{state}}}"#);
+        assert_eq!(goes_on(&kept(&state)), Some(true));
+        // A minute that was kept by file system, and one without a choice of series.
+        let by_file_system = r#""open":{"60":{"observed":true,"windows":[],"file_systems":{}}}"#;
+        assert_eq!(goes_on(&kept(&state.replace(r#""open":{}"#, by_file_system))), None);
+        assert_eq!(goes_on(&kept(&state.replace(r#""series""#, r#""choice""#))), None);
+        assert_eq!((goes_on(""), goes_on("{"), goes_on("[]")), (None, None, None));
+    }
+}

@@ -138,7 +138,8 @@ fn is_proxy(process: Option<&Process>) -> bool {
 }
 
 fn pid_of(mount: &ProxiedMount, helper: &[HelperMount]) -> Option<u32> {
-    let mut states = mount.mount_points.iter().filter_map(|point| state_of_proxy(helper, point, mount.port));
+    let state = |point: &String| state_of_proxy(helper, point, mount.port, mount.port_is_shared);
+    let mut states = mount.mount_points.iter().filter_map(state);
     states.find(|state| state.identity.file_system == mount.file_system)?.pid
 }
 

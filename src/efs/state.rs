@@ -192,6 +192,9 @@ fn only<'a>(mut mounts: impl Iterator<Item = &'a HelperMount>) -> Found {
         if known.region != other.region {
             known.region = None;
         }
+        if first.pid != mount.pid {
+            first.pid = None;
+        }
         if known.mount_target != other.mount_target {
             (known.mount_target, known.zone) = (None, None);
         }

@@ -787,3 +787,21 @@ fn efs_is_not_asked_about_what_cannot_be_efs() {
     let named = format!("{FS}.efs.us-east-1.amazonaws.com:/");
     check(&named, Some("10.0.1.5"), "vers=4.1", &format!("{FS} us-east-1 None"));
 }
+
+#[test]
+fn a_proxys_state_is_the_only_one_of_its_port_unless_the_port_is_shared() {
+    let file = |name: &str, pid: u32| StateFile {
+        name: name.to_owned(),
+        text: Some(format!(r#"{{"pid": {pid}, "mountpoint": "/mnt/a"}}"#).into_bytes()),
+    };
+    let helper = helper_mounts(&[file("fs-01234567.mnt.a.20100", 17)]);
+    let pid = |helper: &[HelperMount], mount_point, is_shared| {
+        state_of_proxy(helper, mount_point, 20_100, is_shared).map(|state| state.pid)
+    };
+    assert_eq!(pid(&helper, "/mnt/a", true), Some(Some(17)));
+    assert_eq!(pid(&helper, "/renamed/a", false), Some(Some(17)));
+    assert_eq!(pid(&helper, "/renamed/a", true), None);
+    // Two files of one mount that name different processes name none.
+    let helper = helper_mounts(&[file("fs-01234567.mnt.a.20100", 17), file("fs-01234567..mnt.a.20100", 18)]);
+    assert_eq!(pid(&helper, "/mnt/a", false), Some(None));
+}

@@ -26,5 +26,5 @@ pub fn of(superblock: &Superblock<'_>, identity: &Identity, limits: &SeriesLimit
 /// The first of a superblock's mount points that is neither a pod's nor a container's.
 fn mount_point(superblock: &Superblock<'_>) -> Option<String> {
     let mut paths = superblock.records.iter().map(|record| utf8(&unescape(record.mount_point)));
-    paths.find(|path| Place::of(path).is_lasting())
+    paths.find(|path| path.starts_with('/') && Place::of(path).is_lasting())
 }

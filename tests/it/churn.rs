@@ -79,7 +79,7 @@ impl Node {
         let port = 20_049 + serial % 1000;
         let id = FILE_SYSTEMS[place % 3];
         let point = format!(
-            "/var/lib/kubelet/pods/6f1d{serial:08x}-pod/volumes/kubernetes.io~csi/pvc-{serial:08x}/mount"
+            "/var/lib/kubelet/pods/6f1d0000-6c5c-4c34-9a3c-0000{serial:08x}/volumes/kubernetes.io~csi/pvc-{serial:08x}/mount"
         );
         let text = format!(
             r#"{{"pid": 7, "fsId": "{id}", "mountpoint": "{point}", "accessPoint": "fsap-0000000{:x}"}}"#,

@@ -30,7 +30,8 @@ fn with_mounts(run: &mut Run) {
     let under = run.host.mount(FILE_SYSTEMS[1]).mounts[0].clone();
     run.host.mount(FILE_SYSTEMS[1]).mounts[0] = under;
     run.host.mount(FILE_SYSTEMS[1]).mounts[0].point =
-        "/var/lib/kubelet/pods/0aa6e1c2/volumes/kubernetes.io~csi/pvc-1/mount".to_owned();
+        "/var/lib/kubelet/pods/0aa6e1c2-6c5c-4c34-9a3c-6a9d3c0f1e29/volumes/kubernetes.io~csi/pvc-1/mount"
+            .to_owned();
     run.host.mount_other();
     run.host.age_everything();
 }

@@ -26,12 +26,22 @@ struct Mount {
     /// READ, WRITE, COMMIT, GETATTR: eight numbers and the errors.
     counters: [[u64; 9]; 4],
     payload: [u64; 2],
+    /// Requests that were sent without a reply.
+    unanswered: u64,
 }
 
 impl Mount {
     fn new(minor: usize, point: &str, file_system: &'static str) -> Mount {
         let points = vec![point.to_owned()];
-        Mount { minor, points, file_system, age: 90_000, counters: [[0; 9]; 4], payload: [0; 2] }
+        Mount {
+            minor,
+            points,
+            file_system,
+            age: 90_000,
+            counters: [[0; 9]; 4],
+            payload: [0; 2],
+            unanswered: 0,
+        }
     }
 
     /// Reads so many bytes.
@@ -43,7 +53,7 @@ impl Mount {
 
 fn reading(milliseconds: u64, mounts: &[Mount]) -> Reading {
     let (mut mountinfo, mut mountstats) = (String::new(), String::new());
-    for Mount { minor, points, file_system, age, counters, payload: [read, written] } in mounts {
+    for Mount { minor, points, file_system, age, counters, payload: [read, written], unanswered } in mounts {
         let device = format!("{file_system}.efs.eu-west-1.amazonaws.com:/");
         for point in points {
             writeln!(mountinfo, "60 31 0:{minor} / {point} rw - nfs4 {device} rw,addr=10.0.0.1").unwrap();
@@ -51,9 +61,10 @@ fn reading(milliseconds: u64, mounts: &[Mount]) -> Reading {
                 mountstats,
                 "device {device} mounted on {point} with fstype nfs4 statvers=1.1\n\topts:\trw,vers=4.1\n\
                  \tage:\t{}\n\tcaps:\tx\n\tsec:\tx\n\tevents:\t{}\n\tbytes:\t0 0 0 0 {read} {written} 0 0 \n\
-                 \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\tper-op statistics\n",
+                 \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\txprt:\ttcp 0 0 1 0 0 {} 7 0 9 0 2 0 0\n\tper-op statistics\n",
                 age + milliseconds / 1000,
                 "0 ".repeat(27),
+                7 + unanswered,
             )
             .unwrap();
             for (name, row) in ["READ", "WRITE", "COMMIT", "GETATTR"].iter().zip(counters) {
@@ -220,7 +231,7 @@ fn a_mount_point_is_named_as_cloudwatch_takes_it_and_a_pods_is_not() {
         "/mnt/with\\040space",
         "/mnt/d\u{fc}nn",
         &long,
-        "/var/lib/kubelet/pods/0aa6e1c2/volumes/kubernetes.io~csi/pvc-1/mount",
+        "/var/lib/kubelet/pods/0aa6e1c2-6c5c-4c34-9a3c-6a9d3c0f1e29/volumes/kubernetes.io~csi/pvc-1/mount",
         "/var/lib/ecs/volumes/ecs-task-1-data",
         "/var/lib/docker/volumes/data/_data",
         "/run/containerd/io.containerd.runtime.v2.task/k8s.io/1/rootfs/data",
@@ -254,7 +265,11 @@ fn a_mount_point_is_named_as_cloudwatch_takes_it_and_a_pods_is_not() {
 fn what_is_mounted_at_several_places_counts_once_at_the_first() {
     let mut mount = Mount::new(40, "/srv/first", ONE);
     mount.points.push("/srv/second".to_owned());
-    let mut behind_a_pod = Mount::new(41, "/var/lib/kubelet/pods/1/volumes/x/mount", ONE);
+    let mut behind_a_pod = Mount::new(
+        41,
+        "/var/lib/kubelet/pods/0aa6e1c2-6c5c-4c34-9a3c-6a9d3c0f1e29/volumes/kubernetes.io~csi/x/mount",
+        ONE,
+    );
     behind_a_pod.points.push("/srv/third".to_owned());
     let mut monitor = monitor(limits(Profile::Minimal), Vec::new());
     let data = minute(&mut monitor, vec![(mount, 2 << 20), (behind_a_pod, 1 << 20)]);
@@ -286,6 +301,31 @@ fn the_cron_scripts_metrics_are_the_whole_hosts_in_a_namespace_of_their_own() {
     assert_eq!(theirs.iter().map(|batch| batch.data.len()).collect::<Vec<_>>(), [2]);
     let others = batches.iter().filter(|batch| batch.namespace == "EFSMon");
     assert_eq!(others.map(|batch| batch.data.len()).sum::<usize>(), data.len() - 2);
+}
+
+#[test]
+fn a_mount_whose_server_does_not_answer_is_stalled_in_each_sample() {
+    let mut monitor = monitor(limits(Profile::Standard), Vec::new());
+    let mut mounts = vec![Mount::new(40, "/stuck", ONE), Mount::new(41, "/fine", ONE)];
+    let mut data = Vec::new();
+    for sample in 0..=12 {
+        monitor.observe(&reading(sample * 10_000, &mounts), Vec::new);
+        data = monitor.close(&OwnFigures::default());
+        mounts[0].unanswered = 3;
+    }
+    let client = format!("FileSystemId={ONE} InstanceId=(this host)");
+    let stalled: Vec<(String, f64)> = sums(&data, "MountStalled");
+    // The second minute, in whose six samples it had been silent for more than 30 s.
+    let expected = [
+        (format!("FileSystemId={ONE}"), 6.0),
+        (client.clone(), 6.0),
+        (format!("{client} MountPoint=/fine"), 0.0),
+        (format!("{client} MountPoint=/stuck"), 6.0),
+    ];
+    assert_eq!(stalled, expected);
+    let counts =
+        data.iter().filter(|datum| datum.metric == "MountStalled").map(|datum| datum.counts.as_slice());
+    assert!(counts.into_iter().all(|counts| counts == [6.0]));
 }
 
 #[test]

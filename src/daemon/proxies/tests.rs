@@ -67,6 +67,7 @@ impl Machine {
             number: DeviceNumber { major: 0, minor: u32::from(*port) % 100 },
             file_system: file_system.parse().unwrap(),
             port: *port,
+            port_is_shared: mounts.iter().filter(|(other, ..)| other == port).count() > 1,
             mount_points: vec![format!("/mnt/{port}")],
             age: Duration::from_secs(*age),
         };

@@ -86,7 +86,8 @@ impl<'a> Numbers<'a> {
     }
 }
 
-const fn each(byte: u8) -> u64 {
+/// A byte eight times.
+pub(super) const fn each(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::numbers::{Numbers, plain_line};
+use super::numbers::{Numbers, each, plain_line};
 use super::{OpCounters, Operation, shown};
 
 /// The numbers of an operation before Linux 5.3, which added the errors.
@@ -155,8 +155,13 @@ fn name_and_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = text.strip_prefix(b"\t")?;
     // Nearly every name has its colon at the same place, and no other byte of note before it.
     let colon = match line.first_chunk::<{ NAME_WIDTH + 1 }>() {
-        Some(start @ [.., b':']) if start.iter().filter(ends_name).count() == 1 => NAME_WIDTH,
-        _ => line.iter().position(|byte| ends_name(&byte))?,
+        Some([a, b, c, d, e, f, g, h, i, j, k, l, b':'])
+            if !holds_end([*a, *b, *c, *d, *e, *f, *g, *h])
+                && !holds_end([*e, *f, *g, *h, *i, *j, *k, *l]) =>
+        {
+            NAME_WIDTH
+        }
+        _ => line.iter().position(|byte| matches!(byte, b':' | b'\n'))?,
     };
     let (name, value) = line.split_at_checked(colon)?;
     // A name is there, whatever fills up the space before it.
@@ -164,6 +169,13 @@ fn name_and_value(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, value.strip_prefix(b": ")?))
 }
 
-fn ends_name(byte: &&u8) -> bool {
-    matches!(byte, b':' | b'\n')
+/// Whether one of eight bytes ends a name.
+#[inline(always)]
+fn holds_end(eight: [u8; 8]) -> bool {
+    let eight = u64::from_le_bytes(eight);
+    let holds = |byte| {
+        let zero_there = eight ^ each(byte);
+        zero_there.wrapping_sub(each(1)) & !zero_there & each(0x80) != 0
+    };
+    holds(b':') || holds(b'\n')
 }

@@ -178,10 +178,11 @@ impl Totals {
 
     /// Whether requests from before these sends are waiting as well. At each send the kernel adds up how many wait
     /// for their reply (`net/sunrpc/xprt.c`, `pending_u`); with no reply in between, n sends alone make at most
-    /// 0 + 1 + .. + n, if each counts itself as well.
+    /// 0 + 1 + .. + n, if each counts itself as well. But requests that wait for a connection stand in the same queue
+    /// (`xprt_connect`), and those may be as young as the sends.
     fn proves_older_requests(&self) -> bool {
         let own = u128::from(self.sends) * (u128::from(self.sends) + 1) / 2;
-        self.pending.is_some_and(|pending| u128::from(pending) > own)
+        self.connects == 0 && self.pending.is_some_and(|pending| u128::from(pending) > own)
     }
 }
 

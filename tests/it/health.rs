@@ -305,6 +305,22 @@ fn requests_that_wait_since_before_count_from_the_last_reply() {
 }
 
 #[test]
+fn requests_that_waited_for_the_connection_are_not_from_before_the_last_reply() {
+    // At second 0 the last reply, then the server closes the idle connection. Just before 40 a program sends 20 requests
+    // at once: they wait for the new connection, and the first two that are sent find them waiting.
+    let readings = [
+        "100 100 1 0 0",
+        "100 100 1 0 0",
+        "100 100 1 0 0",
+        "100 100 1 0 0",
+        "102 100 2 0 40",
+        "120 120 2 0 40",
+        "120 120 2 0 40",
+    ];
+    assert_eq!(stalled_at(&readings), NEVER);
+}
+
+#[test]
 fn connections_that_are_tried_without_a_reply_are_a_stall() {
     let readings = ["100 100 1 0 0", "100 100 30 0 0", "100 100 60 0 0", "100 100 90 0 0", "100 100 120 0 0"];
     assert_eq!(stalled_at(&readings), [40]);

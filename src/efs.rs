@@ -22,7 +22,7 @@ mod targets;
 
 use address::{by_address, locate, parsed};
 pub use attribution::{Attribution, Wanted};
-pub use dns::from_dns_name;
+pub use dns::{from_dns_name, is_zone_id};
 pub use place::Place;
 pub use state::{HelperMount, helper_mounts};
 pub use targets::{Target, Targets, Whose};
@@ -45,7 +45,7 @@ impl Identity {
     /// amazon-efs-utils' option `crossaccount` does.
     pub fn is_cross_account(&self) -> bool {
         let named = self.mount_target.as_deref().and_then(|name| name.split_once(".fs-"));
-        named.is_some_and(|(zone, _)| dns::is_zone_id(zone))
+        named.is_some_and(|(zone, _)| is_zone_id(zone))
     }
 
     /// Takes what is not known yet from what another text says of the same mount.

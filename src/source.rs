@@ -191,15 +191,21 @@ impl Source {
         // A file that is replaced meanwhile may be missing from a list, but hardly from two.
         let mut names = self.state_names()?;
         names.append(&mut self.state_names()?);
-        let read = |name: String| {
-            let text = match Opened::open(self.roots.efs_state.join(&name)) {
-                Ok(file) => file.read_at_most(STATE_FILE_BYTES),
-                Err(ReadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => return None,
-                Err(_) => None,
-            };
-            Some(StateFile { name, text })
+        Ok(names.iter().filter_map(|name| self.state_file(name, &names)).collect())
+    }
+
+    /// A file that was listed among `names`. A mount helper that is done takes the `~` off a name: were its file
+    /// passed over then, what is left of a dead mount would be the only one of its port.
+    fn state_file(&self, name: &str, names: &BTreeSet<String>) -> Option<StateFile> {
+        let text = match Opened::open(self.roots.efs_state.join(name)) {
+            Ok(file) => file.read_at_most(STATE_FILE_BYTES),
+            Err(ReadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                let finished = name.strip_prefix('~').filter(|name| !names.contains(*name))?;
+                return self.state_file(finished, names);
+            }
+            Err(_) => None,
         };
-        Ok(names.into_iter().filter_map(read).collect())
+        Some(StateFile { name: name.to_owned(), text })
     }
 
     fn state_names(&self) -> io::Result<BTreeSet<String>> {

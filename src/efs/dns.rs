@@ -38,13 +38,13 @@ pub fn from_dns_name(host: &str) -> Option<Identity> {
 }
 
 /// Whether a text can stand between two dots of such a name.
-fn is_label(text: &str) -> bool {
+pub(super) fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 /// Whether a zone is named by its id (`use1-az1`), which means the same zone in every account (EC2 user guide,
 /// "Availability Zone IDs").
-pub(super) fn is_zone_id(zone: &str) -> bool {
+pub fn is_zone_id(zone: &str) -> bool {
     let number = zone.rsplit_once('-').and_then(|(_, last)| last.strip_prefix("az"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }

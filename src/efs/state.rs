@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::dns::is_label;
 use super::{Identity, from_dns_name, without_brackets};
 use crate::model::FileSystemId;
 use crate::source::StateFile;
@@ -69,7 +70,7 @@ fn helper_mount(file: &StateFile, proxies: &HashMap<&str, Proxy>) -> Option<Help
         return None;
     }
     let proxy = proxies.get(name);
-    let region = field("region").map(str::to_owned).or_else(|| proxy?.region.clone());
+    let region = field("region").and_then(region_named).or_else(|| proxy?.region.clone());
     let is_listed = |file: &Value| file.as_str().is_some_and(|path| path.contains("/stunnel-config."));
     let listed = json.as_ref().and_then(|json| json["files"].as_array());
     let has_proxy = proxy.is_some() || listed.is_some_and(|files| files.iter().any(is_listed));
@@ -133,13 +134,18 @@ fn settings(id: &str, text: &str) -> Option<Proxy> {
     if is_others {
         return None;
     }
-    let region = value("region").map(str::to_owned);
+    let region = value("region").and_then(region_named);
     Some(match named {
         Some(Identity { region: named, mount_target, zone, .. }) => {
             Proxy { region: region.or(named), mount_target, zone }
         }
         None => Proxy { region, mount_target: server.map(str::to_owned), zone: None },
     })
+}
+
+/// A Region as it is shown to people: a name that is none could hold any byte.
+fn region_named(name: &str) -> Option<String> {
+    is_label(name).then(|| name.to_owned())
 }
 
 /// What [`find`] found.

@@ -225,6 +225,10 @@ fn the_proxys_configuration_gives_the_region_that_the_state_lacks() {
     check("[efs]\nregion = us-ea", PLAIN, FS);
     check("connect = 10.0.1.7:2049\n", PLAIN, FS);
     check("\u{0}=\n=\n", PLAIN, FS);
+    // What is no Region's name is none, for it is shown to people.
+    check("region = eu\u{1b}[31m-west-1\n", PLAIN, FS);
+    let odd = TLS.replace("us-east-1", "us-east-1\\u001b[31m");
+    check("region = eu-west-1\n", &odd, &format!("{FS} fsap-0123456789abcdef0 eu-west-1"));
 }
 
 #[test]

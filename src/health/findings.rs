@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use super::options::Options;
-use crate::efs::{Answer, Identity, Place, from_dns_name};
+use crate::efs::{Answer, Identity, Place, from_dns_name, is_zone_id};
 use crate::mountstats::unescape;
 use crate::names::printable;
 
@@ -55,11 +55,6 @@ impl HostPlace {
         let own = if is_zone_id(zone) { &self.zone_id } else { &self.zone };
         own.as_deref().map(|own| own == zone)
     }
-}
-
-/// Whether a zone is given by its id, which ends with `-az1`; names end with a letter.
-fn is_zone_id(zone: &str) -> bool {
-    zone.contains("-az")
 }
 
 /// What is known of a mount.

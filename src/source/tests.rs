@@ -230,6 +230,19 @@ fn without_a_state_directory_there_is_no_state() {
 }
 
 #[test]
+fn a_mount_that_is_finished_while_its_state_is_read_is_not_passed_over() {
+    let machine = Machine::new().file("efs/fs-01234567.a.20100", "a");
+    let source = machine.source(Namespace::Auto);
+    let read = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        source.state_file("~fs-01234567.a.20100", &names)
+    };
+    let whole = StateFile { name: "fs-01234567.a.20100".to_owned(), text: Some(b"a".to_vec()) };
+    assert_eq!(read(&["~fs-01234567.a.20100"]), Some(whole));
+    assert_eq!(read(&["fs-01234567.a.20100", "~fs-01234567.a.20100"]), None, "it is read under that name");
+}
+
+#[test]
 fn of_the_state_directory_only_the_mounts_files_are_read() {
     let machine = Machine::new()
         .file("efs/fs-01234567.b.20101", "b")

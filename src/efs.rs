@@ -15,6 +15,7 @@ use crate::sampler::join::{Seen, Superblock};
 
 mod address;
 mod attribution;
+mod device;
 mod dns;
 mod place;
 mod state;
@@ -22,6 +23,7 @@ mod targets;
 
 use address::{by_address, locate, parsed};
 pub use attribution::{Attribution, Wanted};
+pub use device::{is_this_host, option, server};
 pub use dns::{from_dns_name, is_zone_id};
 pub use place::Place;
 pub use state::{HelperMount, helper_mounts};
@@ -128,7 +130,7 @@ pub fn identify(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
         return Answer::Efs(identity);
     }
     let device = text(mount.device);
-    let Some(host) = host(&device) else {
+    let Some(host) = server(&device) else {
         return Answer::NotEfs("its device names no server");
     };
     let mut answer = match from_dns_name(host) {
@@ -144,7 +146,7 @@ pub fn identify(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
 
 /// What the state of amazon-efs-utils says of a mount of this host's own server, where it is not ambiguous.
 pub fn helper_mount(mount: MountName<'_>, lookups: Lookups<'_>) -> Option<HelperMount> {
-    match host(&text(mount.device)).is_some_and(is_this_host).then(|| find_state(mount, lookups)) {
+    match server(&text(mount.device)).is_some_and(is_this_host).then(|| find_state(mount, lookups)) {
         Some(state::Found::One(helper)) => Some(helper),
         _ => None,
     }
@@ -170,7 +172,7 @@ fn configured(mount: MountName<'_>, lookups: Lookups<'_>) -> Option<Identity> {
     let entry = lookups.configured.iter().find(|entry| entry.mount_point == mount_point)?;
     let mut identity = entry.identity.clone();
     let device = text(mount.device);
-    if let Some(host) = host(&device).filter(|host| !is_this_host(host)) {
+    if let Some(host) = server(&device).filter(|host| !is_this_host(host)) {
         match from_dns_name(host) {
             Some(named) => identity.learn(named),
             None => {
@@ -212,22 +214,7 @@ fn is_local(superblock: &Superblock<'_>) -> bool {
     superblock
         .records
         .iter()
-        .any(|record| host(&text(record.device.unwrap_or_default())).is_some_and(is_this_host))
-}
-
-fn is_this_host(host: &str) -> bool {
-    matches!(host, "127.0.0.1" | "::1")
-}
-
-/// The server part of a device: before `:/`, brackets of an IPv6 address taken off.
-fn host(device: &str) -> Option<&str> {
-    let (host, _) = device.split_once(":/")?;
-    let host = without_brackets(host);
-    (!host.is_empty()).then_some(host)
-}
-
-fn without_brackets(host: &str) -> &str {
-    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+        .any(|record| server(&text(record.device.unwrap_or_default())).is_some_and(is_this_host))
 }
 
 /// The kernel prints `port=` only when it is not [`NFS_PORT`].
@@ -252,13 +239,6 @@ pub fn state_of_proxy(
         state::Found::One(mount) => Some(mount),
         state::Found::None | state::Found::Several => None,
     }
-}
-
-/// The value of a mount option.
-fn option<'a>(options: &'a [u8], name: &str) -> Option<&'a str> {
-    let mut options = options.split(|byte| *byte == b',');
-    let value = options.find_map(|option| option.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    std::str::from_utf8(value).ok()
 }
 
 fn text(printed: &[u8]) -> String {

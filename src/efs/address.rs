@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use super::{Answer, Identity, Lookups, MountName, Whose, host, identify, option, text};
+use super::{Answer, Identity, Lookups, MountName, Whose, identify, option, server, text};
 
 /// Why a mount by address waits.
 const UNASKED: &str = "EFS has not said yet whose its server's address is";
@@ -50,7 +50,7 @@ pub(super) fn by_address(mount: MountName<'_>, host: &str, lookups: Lookups<'_>)
 /// The address that EFS must be asked about before more can be said of a mount.
 pub(super) fn wanted(mount: MountName<'_>, lookups: Lookups<'_>) -> Option<IpAddr> {
     let unasked = identify(mount, lookups) == Answer::Pending(UNASKED);
-    let address = || mount.address.or_else(|| parsed(host(&text(mount.device))?));
+    let address = || mount.address.or_else(|| parsed(server(&text(mount.device))?));
     unasked.then(address)?
 }
 

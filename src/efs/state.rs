@@ -7,8 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::device::without_brackets;
 use super::dns::is_label;
-use super::{Identity, from_dns_name, without_brackets};
+use super::{Identity, from_dns_name};
 use crate::model::FileSystemId;
 use crate::source::StateFile;
 

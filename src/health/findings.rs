@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use super::options::Options;
-use crate::efs::{Answer, Identity, Place, from_dns_name, is_zone_id};
+use crate::efs::{Answer, Identity, Place, from_dns_name, is_this_host, is_zone_id, server};
 use crate::mountstats::unescape;
 use crate::names::printable;
 
@@ -165,9 +165,8 @@ enum Server {
 impl Server {
     fn of(device: &[u8]) -> Server {
         let device = String::from_utf8_lossy(device);
-        let host = device.split_once(":/").map_or(&*device, |(host, _)| host);
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        if matches!(host, "127.0.0.1" | "::1") {
+        let host = server(&device).unwrap_or(&device);
+        if is_this_host(host) {
             Server::ThisHost
         } else if from_dns_name(host).is_some() {
             Server::MountTarget

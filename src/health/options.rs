@@ -1,6 +1,8 @@
 //! What NFS mount options mean for a mount of EFS, beside those that the EFS user guide recommends ("Mount
 //! settings"): `nfsvers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport`.
 
+use crate::efs::option;
+
 /// What reads and writes can carry at most.
 const LARGEST: u64 = 1_048_576;
 /// Tenths of a second.
@@ -17,9 +19,7 @@ impl<'a> Options<'a> {
     }
 
     fn value(self, name: &str) -> Option<&'a str> {
-        let mut options = self.0.split(|byte| *byte == b',');
-        let value = options.find_map(|option| option.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-        std::str::from_utf8(value).ok()
+        option(self.0, name)
     }
 
     fn number(self, name: &str) -> Option<u64> {

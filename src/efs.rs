@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::model::{AccessPointId, FileSystemId, Moment};
-use crate::mountstats::{Record, unescape};
+use crate::mountstats::{Record, Statistics, unescape};
 use crate::sampler::join::{Seen, Superblock};
 
 mod address;
@@ -91,20 +91,31 @@ pub struct MountName<'a> {
     pub options: &'a [u8],
     /// The server's address: `addr=` in mountinfo, also where the device has a name.
     pub address: Option<IpAddr>,
-    /// When it was mounted, since 1970.
-    pub made: Duration,
+    /// When it was mounted, since 1970; `None` when that is not known.
+    pub made: Option<Duration>,
 }
 
 impl<'a> MountName<'a> {
     /// A record of a superblock in a reading that was taken at `moment`.
     pub fn of(superblock: &Superblock<'a>, record: &Record<'a>, moment: Moment) -> MountName<'a> {
-        let statistics = superblock.statistics;
+        MountName {
+            address: option(superblock.super_options, "addr").and_then(parsed),
+            ..MountName::without_superblock(record, superblock.statistics, moment)
+        }
+    }
+
+    /// The same of a record whose superblock is not known.
+    pub fn without_superblock(
+        record: &Record<'a>,
+        statistics: &Statistics<'a>,
+        moment: Moment,
+    ) -> MountName<'a> {
         MountName {
             device: record.device.unwrap_or_default(),
             mount_point: record.mount_point,
             options: statistics.options,
-            address: option(superblock.super_options, "addr").and_then(parsed),
-            made: moment.wall.saturating_sub(Duration::from_secs(statistics.age_seconds)),
+            address: None,
+            made: Some(moment.wall.saturating_sub(Duration::from_secs(statistics.age_seconds))),
         }
     }
 }
@@ -200,13 +211,17 @@ fn by_state(mount: MountName<'_>, lookups: Lookups<'_>) -> Answer {
             Answer::NotEfs("a server on this host, without a mount helper's port")
         }
         state::Found::None => Answer::Pending("no state file of amazon-efs-utils for its port"),
+        state::Found::Others => {
+            Answer::Pending("the state file of amazon-efs-utils for its port is, or may be, another mount's")
+        }
         state::Found::Several => Answer::Pending("several state files of amazon-efs-utils for its port"),
     }
 }
 
 fn find_state(mount: MountName<'_>, lookups: Lookups<'_>) -> state::Found {
     let port = port(mount.options).unwrap_or(NFS_PORT);
-    state::find(lookups.helper, &text(mount.mount_point), port, lookups.shared_ports.contains(&port))
+    let is_shared = lookups.shared_ports.contains(&port);
+    state::find(lookups.helper, &text(mount.mount_point), port, is_shared, mount.made)
 }
 
 /// Whether the server of a superblock is on this host: a mount helper's proxy, or a server of its own.
@@ -235,9 +250,9 @@ pub fn state_of_proxy(
     port: u16,
     is_shared: bool,
 ) -> Option<HelperMount> {
-    match state::find(helper, mount_point, port, is_shared) {
+    match state::find(helper, mount_point, port, is_shared, None) {
         state::Found::One(mount) => Some(mount),
-        state::Found::None | state::Found::Several => None,
+        state::Found::None | state::Found::Others | state::Found::Several => None,
     }
 }
 

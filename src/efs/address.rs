@@ -1,6 +1,7 @@
 //! Mounts whose device has an address, or a name of a person's own: EFS may be asked whose the address is.
 
 use core::net::IpAddr;
+use std::time::Duration;
 
 use super::{Answer, Identity, Lookups, MountName, Whose, identify, option, server, text};
 
@@ -28,7 +29,8 @@ pub(super) fn by_address(mount: MountName<'_>, host: &str, lookups: Lookups<'_>)
              [[mounts]]",
         );
     };
-    match targets.whose(address, mount.made) {
+    // One that may have been made after EFS was asked waits.
+    match targets.whose(address, mount.made.unwrap_or(Duration::MAX)) {
         Whose::Target(target) => Answer::Efs(Identity {
             file_system: target.file_system.clone(),
             access_point: None,

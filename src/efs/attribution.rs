@@ -222,7 +222,7 @@ impl Entry {
         }
         self.wanted = names(superblock, moment).find_map(|name| {
             let address = wanted(name, lookups)?;
-            Some(Wanted { address, made: name.made })
+            Some(Wanted { address, made: name.made? })
         });
     }
 

@@ -4,6 +4,7 @@
 //! `stunnel-config.FSID.MOUNT.PORT` is what its proxy was started with.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +13,10 @@ use super::dns::is_label;
 use super::{Identity, from_dns_name};
 use crate::model::FileSystemId;
 use crate::source::StateFile;
+
+/// How far the clock may have been set, or a mount helper may have waited for its mount, between the time in a state
+/// file and the one that the kernel's age of the mount gives.
+const TIME_SLACK: Duration = Duration::from_secs(600);
 
 /// What one state file tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub struct HelperMount {
     pub pid: Option<u32>,
     /// From the JSON text; versions before 1.32 (April 2022) do not write it.
     pub mount_point: Option<String>,
+    /// When the mount helper began to mount, since 1970; versions before 1.32 do not write it.
+    pub mounting_began: Option<Duration>,
     /// From the file's name: the mount point with `.` for `/`, so not always one mount point's only.
     pub folded_mount_point: String,
     /// Whether the mount helper is still at it, or never finished.
@@ -88,11 +95,23 @@ fn helper_mount(file: &StateFile, proxies: &HashMap<&str, Proxy>) -> Option<Help
         port: port.parse().ok()?,
         pid: json.as_ref().and_then(|json| json.get("pid")?.as_u64()?.try_into().ok()),
         mount_point: field("mountpoint").map(str::to_owned),
+        mounting_began: json
+            .as_ref()
+            .and_then(|json| Duration::try_from_secs_f64(json["mount_time"].as_f64()?).ok()),
         folded_mount_point: folded.to_owned(),
         unfinished,
         is_s3_files: json.as_ref().map(|_| field("service_type") == Some("s3files")),
         tls: json.as_ref().and_then(|json| tls(json["cmd"].as_array()?)),
     })
+}
+
+impl HelperMount {
+    /// Whether a mount that was made at `made` (since 1970) may be its, as far as the time tells: what a dead mount
+    /// left behind is older, and its port may be another's by now.
+    fn may_be_of(&self, made: Option<Duration>) -> bool {
+        let apart = self.mounting_began.zip(made).map(|(began, made)| made.abs_diff(began));
+        apart.is_none_or(|apart| apart <= TIME_SLACK)
+    }
 }
 
 /// Whether a proxy that was started so encrypts: stunnel does nothing else, efs-proxy when it is told to.
@@ -154,22 +173,32 @@ fn region_named(name: &str) -> Option<String> {
 pub enum Found {
     One(HelperMount),
     None,
+    /// One that is another mount's, or may be.
+    Others,
     /// They name different file systems or access points: no guess is made.
     Several,
 }
 
 /// The state of the mount at `mount_point` over `port`: of those with the port, the one with the mount point,
-/// else the only one (a parent directory may have been renamed since), else the only one that has no mount
-/// point but in its name, where it is folded. Where the port `is_shared` with another mount, the only one may be
-/// that one's.
-pub fn find(mounts: &[HelperMount], mount_point: &str, port: u16, is_shared: bool) -> Found {
+/// else the only one (a parent directory may have been renamed since) that is not too old or too young for a mount that
+/// was `made` then (since 1970, where that is known), else the only one that has no mount point but in its name, where
+/// it is folded. Where the port `is_shared` with another mount, the only one may be that one's.
+pub fn find(
+    mounts: &[HelperMount],
+    mount_point: &str,
+    port: u16,
+    is_shared: bool,
+    made: Option<Duration>,
+) -> Found {
     let with_port = || mounts.iter().filter(|mount| mount.port == port);
     match only(with_port().filter(|mount| mount.mount_point.as_deref() == Some(mount_point))) {
         Found::None => {}
         found => return found,
     }
-    let nothing = match only(with_port()) {
-        Found::One(_) if is_shared => Found::None,
+    let in_time = || with_port().filter(|mount| mount.may_be_of(made));
+    let nothing = match only(in_time()) {
+        Found::One(_) if is_shared => Found::Others,
+        Found::None if with_port().next().is_some() => Found::Others,
         Found::Several => Found::Several,
         found => return found,
     };
@@ -179,7 +208,7 @@ pub fn find(mounts: &[HelperMount], mount_point: &str, port: u16, is_shared: boo
         let name = mount.folded_mount_point.trim_start_matches('.');
         mount.mount_point.is_none() && name == folded.trim_start_matches('.')
     };
-    match only(with_port().filter(folds)) {
+    match only(in_time().filter(folds)) {
         Found::None => nothing,
         found => found,
     }

@@ -300,6 +300,30 @@ fn a_renamed_parent_directory_is_found_by_the_port() {
 }
 
 #[test]
+fn what_a_dead_mount_left_behind_is_not_taken_for_the_state_of_a_later_one() {
+    // Of a mount at /mnt/efs, begun at START.
+    let files = state(&[(NAME, Some(TLS))]);
+    let mut followed = Followed::default();
+    let mut read = |number, seconds, age| {
+        followed.read(seconds, &[(number, age, "127.0.0.1:/", "/srv/x")], OPTIONS, &files)
+    };
+    let known = format!("{FS} fsap-0123456789abcdef0 us-east-1");
+    assert_eq!(read("0:52", 1000, 400), known, "made 600 s later");
+    assert_eq!(read("0:53", 1000, 390), "pending held", "made 610 s later");
+    assert_eq!(read("0:54", 1000, 1590), known, "590 s earlier: the clock was set");
+    assert_eq!(read("0:55", 1000, 1610), "pending held", "made 610 s earlier");
+    // A mount that is at the place that the text names is not judged by the clock.
+    let there = [("0:56", 5, "127.0.0.1:/", "/mnt/efs")];
+    assert_eq!(Followed::default().read(1_000_000, &there, OPTIONS, &files), known);
+    // Beside it the state of the mount itself, whose parent directory was renamed.
+    let own =
+        PLAIN.replace("/mnt/efs", "/old/x").replace("\"mount_time\":1,", "\"mount_time\":1790000995.0,");
+    let both = state(&[(NAME, Some(TLS)), (&format!("{OTHER}.old.x.20127"), Some(&own))]);
+    let later = [("0:57", 5, "127.0.0.1:/", "/srv/x")];
+    assert_eq!(Followed::default().read(1000, &later, OPTIONS, &both), OTHER);
+}
+
+#[test]
 fn a_hidden_directory_is_told_from_one_that_is_not() {
     let hidden = PLAIN.replace("/mnt/efs", "/.efs");
     let plain = PLAIN.replace("/mnt/efs", "/efs");

@@ -85,12 +85,7 @@ pub fn rows<'a>(parsed: &'a Parsed<'a>, seen: &Seen<'a>, inputs: Inputs<'_>) -> 
         let number = superblock.map(|superblock| superblock.number);
         let name = match superblock {
             Some(superblock) => MountName::of(superblock, record, moment),
-            None => MountName {
-                device: record.device.unwrap_or_default(),
-                mount_point: record.mount_point,
-                options: statistics.options,
-                ..MountName::default()
-            },
+            None => MountName::without_superblock(record, statistics, moment),
         };
         let known = number.and_then(|number| attribution.answer(number)).cloned();
         let answer = known.unwrap_or_else(|| identify(name, lookups));

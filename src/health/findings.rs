@@ -199,7 +199,7 @@ fn unidentified(mount: &MountFacts<'_>) -> Option<String> {
         }
         // What else is missing, EFS may still say, or the reason says what to do.
         false if reason.contains("state file") => {
-            format!("{not_published}; mount it anew, or name the file system in [[mounts]]")
+            format!("{not_published}; if that lasts, mount it anew, or name the file system in [[mounts]]")
         }
         false => not_published,
     })

@@ -176,8 +176,8 @@ fn what_is_not_published_says_why() {
     );
     assert_eq!(
         text(Answer::Pending("no state file of amazon-efs-utils for its port"), false),
-        "no state file of amazon-efs-utils for its port; its figures are not published; mount it anew, or name the file \
-         system in [[mounts]]"
+        "no state file of amazon-efs-utils for its port; its figures are not published; if that lasts, mount it anew, \
+         or name the file system in [[mounts]]"
     );
     assert_eq!(
         text(Answer::Pending("no state file of amazon-efs-utils for its port"), true),

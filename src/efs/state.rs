@@ -182,7 +182,8 @@ pub enum Found {
 /// The state of the mount at `mount_point` over `port`: of those with the port, the one with the mount point,
 /// else the only one (a parent directory may have been renamed since) that is not too old or too young for a mount that
 /// was `made` then (since 1970, where that is known), else the only one that has no mount point but in its name, where
-/// it is folded. Where the port `is_shared` with another mount, the only one may be that one's.
+/// it is folded. Where the port `is_shared` with another mount, the only one may be that one's; and where its text
+/// cannot be read, it may be what a dead mount left behind.
 pub fn find(
     mounts: &[HelperMount],
     mount_point: &str,
@@ -197,7 +198,7 @@ pub fn find(
     }
     let in_time = || with_port().filter(|mount| mount.may_be_of(made));
     let nothing = match only(in_time()) {
-        Found::One(_) if is_shared => Found::Others,
+        Found::One(mount) if is_shared || mount.is_s3_files.is_none() => Found::Others,
         Found::None if with_port().next().is_some() => Found::Others,
         Found::Several => Found::Several,
         found => return found,

@@ -22,8 +22,12 @@ pub struct Setup {
     pub file_systems: u64,
     /// That each host mounts.
     pub per_host: u64,
-    /// That have figures of their own, of all hosts together.
+    /// With `publish.access_points`, of all hosts together.
     pub access_points: u64,
+    /// File systems that are mounted through one of them.
+    pub with_access_points: u64,
+    /// `limits.max_access_points`.
+    pub max_access_points: u64,
     /// That have figures of their own, on each host.
     pub mount_points: u64,
     /// NFS operations that a host uses on a file system.
@@ -150,6 +154,17 @@ struct Row {
     on_a_host: u64,
     /// How many all hosts together have, where they share them.
     shared: Option<u64>,
+    /// The most on a host that may have series of their own, and who publishes for the others.
+    most: u64,
+    rest: Rest,
+}
+
+/// What has series for those that have none of their own. Its room is kept whether there are such or not.
+#[derive(Clone, Copy, Default)]
+struct Rest {
+    on_a_host: u64,
+    /// Of all hosts together.
+    all: u64,
 }
 
 /// All scopes, in the order in which the daemon uses `limits.max_series` up.
@@ -162,14 +177,16 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
         of,
         on_a_host,
         shared,
+        most: u64::MAX,
+        rest: Rest::default(),
     };
     let each = |scope| series(profile, scope) as u64;
     let operations = each(Scope::Operation);
     let file_systems = ("file system", setup.per_host);
-    // As if every file system had as many.
-    let access_points = (setup.access_points * setup.per_host).div_ceil(setup.file_systems.max(1));
-    let (access_points, mount_points) =
-        (("access point", access_points), ("mount point", setup.mount_points));
+    // As if every host had as many.
+    let on_a_host = |all: u64| (all * setup.per_host).div_ceil(setup.file_systems.max(1));
+    let access_points = ("access point", on_a_host(setup.access_points));
+    let mount_points = ("mount point", setup.mount_points);
     [
         row("fleet", "fleet", each(Scope::Fleet), ("", 1), Some(1)),
         row("cron script", "cron_script", each(Scope::CronScript), ("", u64::from(setup.cron_script)), None),
@@ -179,13 +196,17 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
             reckoned: operations * OPERATIONS as u64,
             ..row("operation", "operation", operations * setup.operations, file_systems, None)
         },
-        row(
-            "access point",
-            "access_point",
-            each(Scope::AccessPoint),
-            access_points,
-            Some(setup.access_points),
-        ),
+        Row {
+            most: setup.max_access_points,
+            rest: Rest { on_a_host: on_a_host(setup.with_access_points), all: setup.with_access_points },
+            ..row(
+                "access point",
+                "access_point",
+                each(Scope::AccessPoint),
+                access_points,
+                Some(setup.access_points),
+            )
+        },
         row("mount point", "mount_point", each(Scope::MountPoint), mount_points, None),
     ]
 }
@@ -194,13 +215,21 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
 /// always do.
 fn groups(profile: Profile, setup: &Setup, max_series: u64) -> Vec<Group> {
     let mut left = max_series.max(series(profile, Scope::Fleet) as u64);
+    let mut find_room = |row: &Row, wanted: u64| {
+        let found = wanted.min(left.checked_div(row.reckoned).unwrap_or(u64::MAX));
+        left -= found * row.reckoned;
+        found
+    };
     let group = |row: Row| {
-        let fit = left.checked_div(row.reckoned).unwrap_or(u64::MAX);
-        let kept = row.on_a_host.min(fit);
-        left -= kept * row.reckoned;
+        let rest = find_room(&row, row.rest.on_a_host);
+        let own = find_room(&row, row.on_a_host.min(row.most));
+        let for_others = if own < row.on_a_host { rest } else { 0 };
+        let kept = own + for_others;
+        // Which ones find room differs from host to host.
+        let together = |all: u64| all.min(own * setup.hosts) + row.rest.all.min(for_others * setup.hosts);
         let factors = match (row.shared, row.of) {
             (Some(_), "") => vec![(row.series * kept, "")],
-            (Some(all), of) => vec![(row.series, ""), (if kept == 0 { 0 } else { all }, of)],
+            (Some(all), of) => vec![(row.series, ""), (together(all), of)],
             (None, "") => vec![(row.series * kept, ""), (setup.hosts, "host")],
             (None, of) => vec![(row.series, ""), (kept, of), (setup.hosts, "host")],
         };
@@ -210,7 +239,7 @@ fn groups(profile: Profile, setup: &Setup, max_series: u64) -> Vec<Group> {
             shared: row.shared.is_some(),
             factors,
             on_a_host: row.series * kept,
-            reckoned: row.reckoned * kept,
+            reckoned: row.reckoned * (own + rest),
         }
     };
     rows(profile, setup).into_iter().map(group).collect()

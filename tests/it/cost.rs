@@ -268,7 +268,7 @@ fn mount_points_are_each_hosts_own_and_access_points_shared() {
     let said = report["warnings"][0]["text"].as_str().unwrap();
     assert!(said.starts_with("54,000 of the 70,604 series are of mount points"), "{said}");
     assert!(said.contains(": $5,400.00 a month."), "{said}");
-    // 50 - 30 are enough for 3 of the access points, and 2 more for no mount point.
+    // 50 - 30 are enough for the others of both file systems and one access point, and 2 more for no mount point.
     assert_eq!(minimal["limited"]["series_per_host"], 30 + 18);
 }
 
@@ -282,16 +282,17 @@ fn access_points_and_mount_points_of_this_host_count_when_they_are_published() {
     );
     let counted = |toml: &str| {
         let report = report(&machine(toml, &["10.0.0.1:/"; 4]), &[]);
-        ["file_systems", "access_points", "mount_points_per_host", "mounts_not_counted"]
-            .map(|key| report[key].as_u64().unwrap())
+        let numbers = ["file_systems", "access_points", "mount_points_per_host", "mounts_not_counted"]
+            .map(|key| report[key].as_u64().unwrap());
+        (numbers, report["profiles"]["minimal"]["series_by_scope"]["access_point"].as_u64().unwrap())
     };
     // 3 mount points, but for the limit.
-    assert_eq!(counted(&toml), [1, 2, 2, 1]);
-    // One of 3 access points by itself, and the others together.
+    assert_eq!(counted(&toml), ([1, 2, 2, 1], 2 * 6));
     let toml = toml.replacen("fsap-89abcdef", "fsap-00000000", 1);
-    assert_eq!(counted(&toml), [1, 3, 2, 1]);
+    assert_eq!(counted(&toml), ([1, 3, 2, 1], 3 * 6));
+    // One of them by itself, and the others together.
     let toml = toml.replace("max_mount_points = 2", "max_access_points = 1");
-    assert_eq!(counted(&toml), [1, 2, 3, 1]);
+    assert_eq!(counted(&toml), ([1, 3, 3, 1], 2 * 6));
 }
 
 #[test]

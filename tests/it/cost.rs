@@ -140,8 +140,22 @@ total                                                                  $4,726.40
     ] {
         assert!(words.contains(said), "{said}\n{shown}");
     }
-    let widest = shown.lines().map(|line| line.chars().count()).max();
-    assert_eq!(widest, Some(80), "{shown}");
+    let widest = |shown: &str| shown.lines().map(|line| line.chars().count()).max();
+    assert_eq!(widest(&shown), Some(80), "{shown}");
+    let larger = [
+        "--hosts",
+        "30000",
+        "--file-systems",
+        "2000",
+        "--per-host",
+        "20",
+        "--churn",
+        "12000",
+        "--profile",
+        "full",
+    ];
+    let shown = text(&machine("", &[]), &larger);
+    assert_eq!(widest(&shown), Some(80), "{shown}");
 }
 
 #[test]

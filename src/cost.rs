@@ -223,7 +223,8 @@ fn groups(profile: Profile, setup: &Setup, max_series: u64) -> Vec<Group> {
     let group = |row: Row| {
         let rest = find_room(&row, row.rest.on_a_host);
         let own = find_room(&row, row.on_a_host.min(row.most));
-        let for_others = if own < row.on_a_host { rest } else { 0 };
+        // At the most: several without their own may be of one file system.
+        let for_others = rest.min(row.on_a_host - own);
         let kept = own + for_others;
         // Which ones find room differs from host to host.
         let together = |all: u64| all.min(own * setup.hosts) + row.rest.all.min(for_others * setup.hosts);

@@ -19,7 +19,7 @@ use crate::recording::{About, Header, MARKER, Recorder, Recording, Tick};
 ///
 /// Each tick is a folder with the texts of mountstats and mountinfo, both clocks, and the state of amazon-efs-utils'
 /// mounts. `--procfs DIR` shows the recording to `efsmon mounts`, `efsmon stat` and `efsmon run --dry-run`, which
-/// has all figures but ProxyCpu and ProxyMemory. It takes as much room as the texts: about 3 kB for each NFS mount and
+/// has all figures but ProxyCpu and ProxyMemory. It takes as much room as the texts: about 4 kB for each NFS mount and
 /// tick.
 #[derive(Debug, Args)]
 #[command(override_usage = "efsmon record [OPTIONS] DIR [INTERVAL [COUNT]]\n       \

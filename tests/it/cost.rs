@@ -341,3 +341,32 @@ fn what_makes_no_sense_is_refused_with_what_is_allowed() {
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
 }
+
+/// Keys may be added; none goes or changes.
+#[test]
+fn programs_find_these_keys() {
+    let report = report(&machine("", &[]), FLEET);
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        keys(&report),
+        "access_points file_systems file_systems_per_host hosts hosts_replaced_per_day max_series max_series_usd \
+         mount_points_per_host mounts_not_counted operations prices profile profiles publish_interval_seconds subject \
+         warnings"
+    );
+    assert_eq!(
+        keys(&report["prices"]),
+        "as_of currency free_metrics_not_deducted free_requests_deducted hours_per_month page region"
+    );
+    let profile = &report["profiles"]["fleet"];
+    assert_eq!(
+        keys(profile),
+        "limited metrics_usd replaced_metric_months requests requests_usd series series_by_scope \
+         series_own_per_host series_per_host series_shared tiers total_usd"
+    );
+    assert_eq!(keys(&profile["limited"]), "series series_per_host total_usd");
+    assert_eq!(keys(&profile["tiers"][0]), "metric_months price up_to usd");
+    assert_eq!(
+        keys(&profile["series_by_scope"]),
+        "access_point client cron_script file_system fleet mount_point operation"
+    );
+}

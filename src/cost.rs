@@ -3,15 +3,18 @@
 //! A series is one of CloudWatch's custom metrics: a name with its dimensions. Those without `InstanceId` are shared:
 //! every host publishes into the same ones, and they are billed once. The others are each host's own.
 
+mod groups;
 pub mod json;
 pub mod prices;
 pub mod table;
 pub mod warnings;
 
 use crate::batch::MAX_DATA;
-use crate::catalog::{Profile, Scope, series};
-use crate::minutes::OPERATIONS;
+use crate::catalog::Profile;
+use groups::groups;
 use prices::{HOURS_A_MONTH, MetricMonths, Portion, Usd};
+
+pub use groups::Group;
 
 /// What publishes, all month long. No number may be so large that a product of four of them overflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +25,12 @@ pub struct Setup {
     pub file_systems: u64,
     /// That each host mounts.
     pub per_host: u64,
-    /// That have figures of their own, of all hosts together.
+    /// With `publish.access_points`, of all hosts together.
     pub access_points: u64,
+    /// File systems that are mounted through one of them.
+    pub with_access_points: u64,
+    /// `limits.max_access_points`.
+    pub max_access_points: u64,
     /// That have figures of their own, on each host.
     pub mount_points: u64,
     /// NFS operations that a host uses on a file system.
@@ -36,28 +43,6 @@ pub struct Setup {
     pub publish_minutes: u64,
     /// `limits.max_series`.
     pub max_series: u64,
-}
-
-/// Series of one kind: how many, as a product.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// For people.
-    pub name: &'static str,
-    /// For programs.
-    pub key: &'static str,
-    /// Whether all hosts publish into the same ones.
-    pub shared: bool,
-    /// What is multiplied, each number with what there is so many of, in the singular; the first is of series.
-    pub factors: Vec<(u64, &'static str)>,
-    /// How many of them one host publishes, and how many of `limits.max_series` they take.
-    pub on_a_host: u64,
-    reckoned: u64,
-}
-
-impl Group {
-    pub fn series(&self) -> u64 {
-        self.factors.iter().map(|(number, _)| number).product()
-    }
 }
 
 /// A month's bill for one profile.
@@ -136,84 +121,6 @@ fn estimate(profile: Profile, setup: &Setup, max_series: u64) -> Estimate {
         request_cost: prices::requests(requests),
         groups,
     }
-}
-
-/// What has series of its own in one scope.
-struct Row {
-    name: &'static str,
-    key: &'static str,
-    /// Series of one, and what `limits.max_series` reckons for them.
-    series: u64,
-    reckoned: u64,
-    /// One what; nothing where there is one only.
-    of: &'static str,
-    on_a_host: u64,
-    /// How many all hosts together have, where they share them.
-    shared: Option<u64>,
-}
-
-/// All scopes, in the order in which the daemon uses `limits.max_series` up.
-fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
-    let row = |name, key, series, (of, on_a_host), shared| Row {
-        name,
-        key,
-        series,
-        reckoned: series,
-        of,
-        on_a_host,
-        shared,
-    };
-    let each = |scope| series(profile, scope) as u64;
-    let operations = each(Scope::Operation);
-    let file_systems = ("file system", setup.per_host);
-    // As if every file system had as many.
-    let access_points = (setup.access_points * setup.per_host).div_ceil(setup.file_systems.max(1));
-    let (access_points, mount_points) =
-        (("access point", access_points), ("mount point", setup.mount_points));
-    [
-        row("fleet", "fleet", each(Scope::Fleet), ("", 1), Some(1)),
-        row("cron script", "cron_script", each(Scope::CronScript), ("", u64::from(setup.cron_script)), None),
-        row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
-        row("client", "client", each(Scope::Client), file_systems, None),
-        Row {
-            reckoned: operations * OPERATIONS as u64,
-            ..row("operation", "operation", operations * setup.operations, file_systems, None)
-        },
-        row(
-            "access point",
-            "access_point",
-            each(Scope::AccessPoint),
-            access_points,
-            Some(setup.access_points),
-        ),
-        row("mount point", "mount_point", each(Scope::MountPoint), mount_points, None),
-    ]
-}
-
-/// The series of each scope that find room, of each file system (access point ..) all of them or none. The fleet's
-/// always do.
-fn groups(profile: Profile, setup: &Setup, max_series: u64) -> Vec<Group> {
-    let mut left = max_series.max(series(profile, Scope::Fleet) as u64);
-    let group = |row: Row| {
-        let fit = left.checked_div(row.reckoned).unwrap_or(u64::MAX);
-        let kept = row.on_a_host.min(fit);
-        left -= kept * row.reckoned;
-        let factors = match (row.shared, row.of) {
-            (Some(_), "") => vec![(row.series * kept, "")],
-            (Some(all), of) => vec![(row.series, ""), (if kept == 0 { 0 } else { all }, of)],
-            (None, "") => vec![(row.series * kept, ""), (setup.hosts, "host")],
-            (None, of) => vec![(row.series, ""), (kept, of), (setup.hosts, "host")],
-        };
-        Group {
-            name: row.name,
-            key: row.key,
-            shared: row.shared.is_some(),
-            factors,
-            on_a_host: row.series * kept,
-            reckoned: row.reckoned * kept,
-        }
-    };
-    rows(profile, setup).into_iter().map(group).collect()
 }
 
 /// PutMetricData requests of all hosts in a month: in each interval the newest minute by itself, then the others,

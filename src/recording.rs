@@ -18,7 +18,7 @@
 //! Each tick is a machine of its own: its `proc` and `efs` can be given to `--procfs` and `--efs-state`. A file that
 //! is what it was at the tick before is the same file (a hard link). A tick gets its name when all of it is written,
 //! so that a recording is good however it ended. The machine-id is left out: it is confidential (machine-id(5)), and
-//! nothing needs it. Directories have mode 0700, files 0600.
+//! nothing needs it; so is what processes use, so that a replay has no ProxyCpu and no ProxyMemory. Directories have mode 0700, files 0600.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,9 +78,9 @@ impl Header {
         self.redacted
     }
 
-    /// The same of a recording whose names are replaced.
+    /// The same of a recording whose names are replaced, in this program's words only.
     pub fn of_redacted(&self) -> Header {
-        Header { redacted: true, ..self.clone() }
+        Header::new(self.interval(), true)
     }
 }
 

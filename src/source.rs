@@ -139,10 +139,10 @@ impl Source {
         });
         // Opened first: where PID 1's is not readable, nothing else needs to be read to know.
         let mountstats = Opened::open(directory.join("mountstats"))?;
-        let mountinfo_before = read(directory.join("mountinfo"))?;
+        let mountinfo_before = read_lines(directory.join("mountinfo"))?;
         let moment = clock.now();
-        let mountstats = mountstats.read()?;
-        let mountinfo_after = read(directory.join("mountinfo"))?;
+        let mountstats = mountstats.read_lines()?;
+        let mountinfo_after = read_lines(directory.join("mountinfo"))?;
         Ok(Reading { moment, view, mountinfo_before, mountstats, mountinfo_after })
     }
 
@@ -255,11 +255,18 @@ impl Opened {
         let mut text = Vec::new();
         match self.file.read_to_end(&mut text) {
             Err(error) => Err(ReadError::Io { path: self.path, error }),
-            Ok(_) if text.is_empty() => Err(ReadError::Short { path: self.path, found: "empty" }),
-            Ok(_) if text.last() != Some(&b'\n') => {
-                Err(ReadError::Short { path: self.path, found: "cut off within a line" })
-            }
             Ok(_) => Ok(text),
+        }
+    }
+
+    fn read_lines(self) -> Result<Vec<u8>, ReadError> {
+        let path = self.path.clone();
+        match self.read()? {
+            text if text.is_empty() => Err(ReadError::Short { path, found: "empty" }),
+            text if text.last() != Some(&b'\n') => {
+                Err(ReadError::Short { path, found: "cut off within a line" })
+            }
+            text => Ok(text),
         }
     }
 
@@ -269,7 +276,17 @@ impl Opened {
     }
 }
 
-fn read(path: PathBuf) -> Result<Vec<u8>, ReadError> {
+/// Reads a text of the kernel's, or a copy of one.
+///
+/// # Errors
+///
+/// An I/O error, or a text that does not end with a line feed.
+pub fn read_lines(path: PathBuf) -> Result<Vec<u8>, ReadError> {
+    Opened::open(path)?.read_lines()
+}
+
+/// Reads a file of a recording. It may be a stranger's, so nothing is waited for.
+pub fn read_recorded(path: PathBuf) -> Result<Vec<u8>, ReadError> {
     Opened::open(path)?.read()
 }
 

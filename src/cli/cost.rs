@@ -35,7 +35,7 @@ pub struct CostArgs {
     /// Hosts a day that are replaced by new ones, as by autoscaling
     #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 1_000_000), default_value_t = 0)]
     churn: u64,
-    /// Access points of the whole fleet that have figures of their own (publish.access_points)
+    /// Access points of the whole fleet, where they have figures of their own (publish.access_points)
     #[arg(long, value_name = "N", requires = "hosts", value_parser = from_to(0, 10_000), default_value_t = 0)]
     access_points: u64,
     /// Mount points of each host that have figures of their own (publish.mount_points)
@@ -73,6 +73,8 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
         file_systems: 0,
         per_host: 0,
         access_points: args.access_points,
+        with_access_points: 0,
+        max_access_points: config.limits.max_access_points,
         mount_points: args.mount_points,
         operations: args.operations,
         churn: args.churn,
@@ -89,13 +91,21 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
                 ))
                 .into());
             }
-            setup = Setup { hosts, file_systems, per_host, ..setup };
+            let with_access_points = file_systems.min(args.access_points);
+            setup = Setup { hosts, file_systems, per_host, with_access_points, ..setup };
             Whose::Fleet
         }
         _ => {
-            let Mounted { file_systems, access_points, mount_points, not_counted } =
+            let Mounted { file_systems, access_points, with_access_points, mount_points, not_counted } =
                 mounted(&config, &args.flags)?;
-            setup = Setup { file_systems, per_host: file_systems, access_points, mount_points, ..setup };
+            setup = Setup {
+                file_systems,
+                per_host: file_systems,
+                access_points,
+                with_access_points,
+                mount_points,
+                ..setup
+            };
             Whose::ThisHost { not_counted }
         }
     };
@@ -116,6 +126,7 @@ pub fn run(args: &CostArgs, out: &mut impl Write) -> anyhow::Result<()> {
 struct Mounted {
     file_systems: u64,
     access_points: u64,
+    with_access_points: u64,
     mount_points: u64,
     /// NFS superblocks that are not of EFS, or of which it is not known.
     not_counted: u64,
@@ -146,11 +157,8 @@ fn mounted(config: &Config, flags: &ConfigFlags) -> anyhow::Result<Mounted> {
             Subject::MountPoint(..) => mounted.mount_points += 1,
         }
     }
-    if mounted.access_points > config.limits.max_access_points {
-        // What is over the limit is published together, for each file system.
-        let others: BTreeSet<Subject> = subjects.iter().filter_map(Subject::fallback).collect();
-        mounted.access_points = config.limits.max_access_points + others.len() as u64;
-    }
+    let with_access_points: BTreeSet<Subject> = subjects.iter().filter_map(Subject::fallback).collect();
+    mounted.with_access_points = with_access_points.len() as u64;
     mounted.mount_points = mounted.mount_points.min(config.limits.max_mount_points);
     Ok(mounted)
 }

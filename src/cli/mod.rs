@@ -19,7 +19,11 @@ use crate::config::ConfigError;
 
 /// Client-side monitoring for Amazon EFS.
 #[derive(Debug, Parser)]
-#[command(name = "efsmon", version)]
+#[command(
+    name = "efsmon",
+    version,
+    after_help = "Exit status: 0 done, 1 failed, 2 bad usage, 78 bad configuration."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

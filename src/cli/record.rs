@@ -18,8 +18,9 @@ use crate::recording::{About, Header, MARKER, Recorder, Recording, Tick};
 /// Record what efsmon reads, as files, to look at it later or elsewhere
 ///
 /// Each tick is a folder with the texts of mountstats and mountinfo, both clocks, and the state of amazon-efs-utils'
-/// mounts. `--procfs DIR` shows the recording to `efsmon mounts`, `efsmon stat` and `efsmon run --dry-run`. It takes
-/// as much room as the texts: about 3 kB for each NFS mount and tick.
+/// mounts. `--procfs DIR` shows the recording to `efsmon mounts`, `efsmon stat` and `efsmon run --dry-run`, which
+/// has all figures but ProxyCpu and ProxyMemory. It takes as much room as the texts: about 4 kB for each NFS mount and
+/// tick.
 #[derive(Debug, Args)]
 #[command(override_usage = "efsmon record [OPTIONS] DIR [INTERVAL [COUNT]]\n       \
     efsmon record --redact --from RECORDING DIR")]
@@ -27,6 +28,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     flags: ConfigFlags,
     /// Where to write it: a directory that is new or empty
+    #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Seconds between two ticks, as sample_interval (default: what that is)
     #[arg(value_parser = interval)]
@@ -117,7 +119,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<Total> {
     for tick in recording.ticks() {
         match tick {
             Ok(tick) => taker.take(&tick)?,
-            Err(damage) => taker.note(&format!("{damage}; it is left out")),
+            Err(damage) => taker.note(&format!("the recording is damaged: {damage}")),
         }
     }
     Ok(taker.end())

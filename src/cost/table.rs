@@ -27,29 +27,24 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 
 fn write_heading(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let setup = &report.setup;
-    match report.whose {
-        Whose::ThisHost { .. } => {
-            write!(
-                out,
-                "this host, {} mounted",
-                match setup.file_systems {
-                    0 => "no EFS file system".to_owned(),
-                    number => counted(number, "EFS file system"),
-                }
-            )?;
+    let mut subject = match (&report.whose, setup.file_systems) {
+        (Whose::ThisHost { .. }, 0) => "this host, no EFS file system mounted".to_owned(),
+        (Whose::ThisHost { .. }, number) => {
+            format!("this host, {} mounted", counted(number, "EFS file system"))
         }
-        Whose::Fleet => {
-            let (hosts, file_systems) =
-                (counted(setup.hosts, "host"), counted(setup.file_systems, "file system"));
-            write!(out, "{hosts}, {file_systems}, {} mounted on each host", thousands(setup.per_host))?;
-        }
+        (Whose::Fleet, number) => format!(
+            "{}, {}, {} mounted on each host",
+            counted(setup.hosts, "host"),
+            counted(number, "file system"),
+            thousands(setup.per_host)
+        ),
+    };
+    if setup.churn > 0 {
+        subject += &format!(", {} replaced a day", counted(setup.churn, "host"));
     }
-    match setup.churn {
-        0 => writeln!(out)?,
-        churn => writeln!(out, ", {} replaced a day", counted(churn, "host"))?,
-    }
+    write_wrapped("", &subject, out)?;
     let (profile, seconds) = (report.profile.name(), setup.publish_minutes * 60);
-    writeln!(out, "profile {profile} ({}), sent every {seconds} s", report.origin)?;
+    write_wrapped("", &format!("profile {profile} ({}), sent every {seconds} s", report.origin), out)?;
     writeln!(out, "USD a month, list prices of {REGION} on {AS_OF}; other Regions differ")
 }
 

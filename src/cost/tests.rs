@@ -7,6 +7,8 @@ fn one() -> Setup {
         file_systems: 1,
         per_host: 1,
         access_points: 0,
+        with_access_points: 0,
+        max_access_points: 50,
         mount_points: 0,
         operations: 20,
         churn: 0,
@@ -59,8 +61,15 @@ fn the_limit_is_used_up_as_the_daemon_does() {
 
 #[test]
 fn the_limit_that_is_proposed_leaves_nothing_out_and_one_less_does() {
-    let many =
-        Setup { file_systems: 3, per_host: 3, access_points: 2, mount_points: 3, operations: 9, ..one() };
+    let many = Setup {
+        file_systems: 3,
+        per_host: 3,
+        access_points: 2,
+        with_access_points: 2,
+        mount_points: 3,
+        operations: 9,
+        ..one()
+    };
     for profile in Profile::ALL {
         let whole = Estimate::whole(profile, &many);
         let needed = whole.needed();
@@ -77,6 +86,41 @@ fn a_fleet_that_the_limit_lets_publish_nothing_of_a_file_system_has_no_series_of
     // Of the two of a host, one finds room; which one differs from host to host.
     let fleet = Setup { max_series: 15, ..fleet };
     assert_eq!(Estimate::limited(Profile::Full, &fleet).series(), 59);
+}
+
+/// As the daemon chooses (`minutes/series.rs`): room for what is together comes before an access point's own.
+#[test]
+fn room_for_the_other_access_points_is_kept_though_all_have_their_own() {
+    let with = |max_series| Setup { access_points: 1, with_access_points: 1, max_series, ..one() };
+    let whole = Estimate::whole(Profile::Minimal, &with(50));
+    // 4 + 11 + 2, 6 of the access point; and room for 6 of the others.
+    assert_eq!((whole.series(), whole.needed()), (23, 29));
+    let access_points = |setup: &Setup| {
+        let limited = Estimate::limited(Profile::Minimal, setup);
+        let group = limited.groups.iter().find(|group| group.key == "access_point").unwrap();
+        (group.series(), group.reckoned)
+    };
+    let warned = |setup: &Setup| warnings::warnings(Profile::Minimal, setup).pop().map(|w| (w.code, w.text));
+    let (code, text) = warned(&with(28)).unwrap();
+    assert!(code == "together" && text.ends_with("set it to 29 or more."), "{text}");
+    assert_eq!(warned(&with(29)), None);
+    assert_eq!([29, 28, 22].map(|most| access_points(&with(most))), [(6, 12), (6, 6), (0, 0)]);
+    // 3 access points, two of them of one file system: what has no own is with the others.
+    let setup = Setup { file_systems: 2, per_host: 2, access_points: 3, with_access_points: 2, ..one() };
+    let most =
+        |max_access_points| access_points(&Setup { max_access_points, max_series: 999, ..setup.clone() });
+    assert_eq!([3, 2, 1].map(most), [(3 * 6, 5 * 6), ((2 + 1) * 6, 4 * 6), ((1 + 2) * 6, 3 * 6)]);
+    // On 9 hosts each one may be the busiest somewhere.
+    let fleet = Setup { hosts: 9, max_access_points: 1, max_series: 999, ..setup };
+    assert_eq!(access_points(&fleet), ((3 + 2) * 6, 3 * 6));
+}
+
+#[test]
+fn one_host_has_no_more_series_than_its_limit() {
+    let host = Setup { file_systems: 5, per_host: 5, max_series: 30, ..one() };
+    let limited = Estimate::limited(Profile::Minimal, &host);
+    // 4, 11 for each of 2 file systems, and 2 for each of 2 clients.
+    assert_eq!((limited.series(), limited.on_a_host()), (30, 30));
 }
 
 #[test]

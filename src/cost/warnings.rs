@@ -35,6 +35,7 @@ pub fn warnings(profile: Profile, setup: &Setup) -> Vec<Warning> {
         access_points(&estimate, setup),
         churn(&estimate, setup),
         left_out(&estimate, setup),
+        together(&estimate, setup),
         no_limit(&estimate, setup),
         often(&estimate, setup),
     ];
@@ -122,10 +123,30 @@ fn left_out(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
             thousands(needed - kept),
             limited.total(),
             estimate.total(),
-            match estimate.needed() {
-                needed @ ..=MOST_SERIES => format!("To publish all of them, set it to {needed} or more"),
-                _ => format!("All of them cannot be published: it may be {MOST_SERIES} at most"),
-            },
+            enough(estimate),
+        ),
+    })
+}
+
+/// The limit that leaves nothing out.
+fn enough(estimate: &Estimate) -> String {
+    match estimate.needed() {
+        needed @ ..=MOST_SERIES => format!("To publish all of them, set it to {needed} or more"),
+        _ => format!("All of them cannot be published: it may be {MOST_SERIES} at most"),
+    }
+}
+
+/// As many series as without a limit, but of fewer access points.
+fn together(estimate: &Estimate, setup: &Setup) -> Option<Warning> {
+    let limited = Estimate::limited(estimate.profile, setup);
+    let is_so = limited.on_a_host() == estimate.on_a_host() && limited.needed() < estimate.needed();
+    is_so.then(|| Warning {
+        code: "together",
+        text: format!(
+            "limits.max_series = {} has room for the series of some access points only, as room is kept for the others \
+             together. {}.",
+            setup.max_series,
+            enough(estimate),
         ),
     })
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use super::{EFS_STATE, FORMAT, Header, MARKER, MOMENT, MomentFile, Tick, folder, texts};
 use crate::clock::Clock;
 use crate::model::Moment;
-use crate::source::{Namespace, Reading, Roots, Source, StateFile, View, read_text};
+use crate::source::{
+    Namespace, ReadError, Reading, Roots, Source, StateFile, View, read_lines, read_recorded,
+};
 
 /// A directory that holds a recording.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ pub struct Recording {
 /// Why a directory that says it is a recording cannot be read as one.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{}: {error}", path.display())]
-    Io { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Read(ReadError),
     #[error("{}: no recording's header: {reason}", path.display())]
     Header { path: PathBuf, reason: String },
     #[error("{} is a recording in the format {found:?}, and this efsmon reads {FORMAT} only; use the efsmon that recorded it, or a later one", path.display())]
@@ -51,11 +53,13 @@ impl Recording {
     /// It is one, but of another version, damaged as a whole, or empty.
     pub fn open(directory: &Path) -> Result<Option<Recording>, OpenError> {
         let path = directory.join(MARKER);
-        let text = match fs::read(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        let text = match read_recorded(path.clone()) {
+            Err(ReadError::Io { error, .. })
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
                 return Ok(None);
             }
-            text => text.map_err(|error| OpenError::Io { path: path.clone(), error })?,
+            text => text.map_err(OpenError::Read)?,
         };
         // The format first: the rest may be another version's.
         let header: serde_json::Value = serde_json::from_slice(&text)
@@ -74,7 +78,7 @@ impl Recording {
             let reason = format!("`interval_seconds` is {seconds}, and no sample interval");
             return Err(OpenError::Header { path, reason });
         }
-        let failed = |error| OpenError::Io { path: directory.to_owned(), error };
+        let failed = |error| OpenError::Read(ReadError::Io { path: directory.to_owned(), error });
         let mut numbers = Vec::new();
         for entry in fs::read_dir(directory).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
@@ -137,7 +141,7 @@ impl Recording {
     fn tick(&self, number: u32) -> Result<Tick, Damage> {
         let path = self.directory.join(folder(number));
         let unreadable = |reason| Damage::Unreadable { number, reason };
-        let text = read_text(&path.join(MOMENT)).map_err(|error| unreadable(error.to_string()))?;
+        let text = read_recorded(path.join(MOMENT)).map_err(|error| unreadable(error.to_string()))?;
         let file: MomentFile =
             serde_json::from_slice(&text).map_err(|error| unreadable(format!("{MOMENT}: {error}")))?;
         let moment = file.moment().map_err(|reason| unreadable(format!("{MOMENT}: {reason}")))?;
@@ -172,11 +176,10 @@ impl Recording {
 /// The texts of a tick: torn ones void it, as they do on the machine.
 fn reading(machine: &Source, moment: Moment, texts: &Path) -> Result<Reading, String> {
     let mut reading = machine.read(&Then(moment)).map_err(|error| error.to_string())?;
-    let before = texts.join("mountinfo.before");
-    match fs::read(&before) {
+    match read_lines(texts.join("mountinfo.before")) {
         Ok(text) => reading.mountinfo_before = text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(format!("reading {}: {error}", before.display())),
+        Err(ReadError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error.to_string()),
     }
     Ok(reading)
 }

@@ -140,8 +140,22 @@ total                                                                  $4,726.40
     ] {
         assert!(words.contains(said), "{said}\n{shown}");
     }
-    let widest = shown.lines().map(|line| line.chars().count()).max();
-    assert_eq!(widest, Some(80), "{shown}");
+    let widest = |shown: &str| shown.lines().map(|line| line.chars().count()).max();
+    assert_eq!(widest(&shown), Some(80), "{shown}");
+    let larger = [
+        "--hosts",
+        "30000",
+        "--file-systems",
+        "2000",
+        "--per-host",
+        "20",
+        "--churn",
+        "12000",
+        "--profile",
+        "full",
+    ];
+    let shown = text(&machine("", &[]), &larger);
+    assert_eq!(widest(&shown), Some(80), "{shown}");
 }
 
 #[test]
@@ -268,7 +282,7 @@ fn mount_points_are_each_hosts_own_and_access_points_shared() {
     let said = report["warnings"][0]["text"].as_str().unwrap();
     assert!(said.starts_with("54,000 of the 70,604 series are of mount points"), "{said}");
     assert!(said.contains(": $5,400.00 a month."), "{said}");
-    // 50 - 30 are enough for 3 of the access points, and 2 more for no mount point.
+    // 50 - 30 are enough for the others of both file systems and one access point, and 2 more for no mount point.
     assert_eq!(minimal["limited"]["series_per_host"], 30 + 18);
 }
 
@@ -282,16 +296,17 @@ fn access_points_and_mount_points_of_this_host_count_when_they_are_published() {
     );
     let counted = |toml: &str| {
         let report = report(&machine(toml, &["10.0.0.1:/"; 4]), &[]);
-        ["file_systems", "access_points", "mount_points_per_host", "mounts_not_counted"]
-            .map(|key| report[key].as_u64().unwrap())
+        let numbers = ["file_systems", "access_points", "mount_points_per_host", "mounts_not_counted"]
+            .map(|key| report[key].as_u64().unwrap());
+        (numbers, report["profiles"]["minimal"]["series_by_scope"]["access_point"].as_u64().unwrap())
     };
     // 3 mount points, but for the limit.
-    assert_eq!(counted(&toml), [1, 2, 2, 1]);
-    // One of 3 access points by itself, and the others together.
+    assert_eq!(counted(&toml), ([1, 2, 2, 1], 2 * 6));
     let toml = toml.replacen("fsap-89abcdef", "fsap-00000000", 1);
-    assert_eq!(counted(&toml), [1, 3, 2, 1]);
+    assert_eq!(counted(&toml), ([1, 3, 2, 1], 3 * 6));
+    // One of them by itself, and the others together.
     let toml = toml.replace("max_mount_points = 2", "max_access_points = 1");
-    assert_eq!(counted(&toml), [1, 2, 3, 1]);
+    assert_eq!(counted(&toml), ([1, 3, 3, 1], 2 * 6));
 }
 
 #[test]
@@ -325,4 +340,33 @@ fn what_makes_no_sense_is_refused_with_what_is_allowed() {
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{arguments:?}");
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
+}
+
+/// Keys may be added; none goes or changes.
+#[test]
+fn programs_find_these_keys() {
+    let report = report(&machine("", &[]), FLEET);
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        keys(&report),
+        "access_points file_systems file_systems_per_host hosts hosts_replaced_per_day max_series max_series_usd \
+         mount_points_per_host mounts_not_counted operations prices profile profiles publish_interval_seconds subject \
+         warnings"
+    );
+    assert_eq!(
+        keys(&report["prices"]),
+        "as_of currency free_metrics_not_deducted free_requests_deducted hours_per_month page region"
+    );
+    let profile = &report["profiles"]["fleet"];
+    assert_eq!(
+        keys(profile),
+        "limited metrics_usd replaced_metric_months requests requests_usd series series_by_scope \
+         series_own_per_host series_per_host series_shared tiers total_usd"
+    );
+    assert_eq!(keys(&profile["limited"]), "series series_per_host total_usd");
+    assert_eq!(keys(&profile["tiers"][0]), "metric_months price up_to usd");
+    assert_eq!(
+        keys(&profile["series_by_scope"]),
+        "access_point client cron_script file_system fleet mount_point operation"
+    );
 }

@@ -27,26 +27,34 @@ pub(super) fn report(
 ) -> anyhow::Result<()> {
     let Some(interval) = interval else {
         let (reading, efs_state) = recording.last().ok_or_else(nothing_to_see)?;
-        return print(printer, &reading, efs_state, None, None);
+        return print(printer, &reading, &efs_state, None, None);
     };
     let enough = interval.saturating_sub(LATE.min(recording.header().interval() / 2));
     let mut ticks = recording.ticks().filter_map(shown).peekable();
-    let mut before: Option<Reading> = None;
+    let mut before: Option<Seen> = None;
     let mut reports = 0;
-    while let Some((reading, efs_state)) = ticks.next() {
-        let elapsed =
-            before.as_ref().map(|before| reading.moment.monotonic.saturating_sub(before.moment.monotonic));
+    while let Some(seen) = ticks.next() {
+        // Counters begin anew with a boot.
+        before =
+            before.filter(|before| before.boot_id == seen.boot_id && before.monotonic() < seen.monotonic());
+        let elapsed = before.as_ref().map(|before| seen.monotonic().saturating_sub(before.monotonic()));
         let is_last = ticks.peek().is_none();
         if elapsed.is_some_and(|elapsed| elapsed < enough) && !is_last {
             continue;
         }
         let nominal = if elapsed.is_some_and(|elapsed| elapsed < enough) { elapsed } else { Some(interval) };
-        print(printer, &reading, efs_state, before.as_ref(), nominal)?;
+        print(
+            printer,
+            &seen.reading,
+            &seen.efs_state,
+            before.as_ref().map(|before| &before.reading),
+            nominal,
+        )?;
         reports += 1;
         if count.is_some_and(|count| reports >= count) {
             return Ok(());
         }
-        before = Some(reading);
+        before = Some(seen);
     }
     match reports {
         0 => Err(nothing_to_see()),
@@ -54,10 +62,25 @@ pub(super) fn report(
     }
 }
 
+/// A tick that has a reading.
+struct Seen {
+    boot_id: Option<String>,
+    reading: Reading,
+    efs_state: Result<Vec<StateFile>, String>,
+}
+
+impl Seen {
+    fn monotonic(&self) -> Duration {
+        self.reading.moment.monotonic
+    }
+}
+
 /// The readings of a recording; what there is no reading of is told.
-fn shown(tick: Result<Tick, Damage>) -> Option<(Reading, Result<Vec<StateFile>, String>)> {
+fn shown(tick: Result<Tick, Damage>) -> Option<Seen> {
     let told = match tick {
-        Ok(Tick { reading: Ok(reading), efs_state, .. }) => return Some((reading, efs_state)),
+        Ok(Tick { boot_id, reading: Ok(reading), efs_state, .. }) => {
+            return Some(Seen { boot_id, reading, efs_state });
+        }
         Ok(Tick { reading: Err(reason), number, .. }) => {
             format!("tick {number:06} is void: {}", printable(reason.as_bytes()))
         }
@@ -70,7 +93,7 @@ fn shown(tick: Result<Tick, Damage>) -> Option<(Reading, Result<Vec<StateFile>, 
 fn print(
     printer: &mut Printer<'_, impl Write>,
     reading: &Reading,
-    efs_state: Result<Vec<StateFile>, String>,
+    efs_state: &Result<Vec<StateFile>, String>,
     before: Option<&Reading>,
     nominal: Option<Duration>,
 ) -> anyhow::Result<()> {
@@ -87,6 +110,6 @@ fn print(
         nominal_seconds: nominal.map(|nominal| nominal.as_secs_f64()),
         wall: Some(wall),
         seen: join_texts(&reading.mountinfo_before, &new, &reading.mountinfo_after).0,
-        helper: &efs_state.map(|files| helper_mounts(&files)).unwrap_or_default(),
+        helper: &efs_state.as_ref().map(|files| helper_mounts(files)).unwrap_or_default(),
     })
 }

@@ -128,6 +128,8 @@ pub(super) fn redacted(list: &[u8], names: &mut Names) -> String {
         let key = KEYS.contains(&key).then_some(key)?;
         let Some(value) = value else { return Some(key.to_owned()) };
         match key {
+            // A name that the administrator gives to a cache.
+            "fsc" => Some(key.to_owned()),
             "addr" | "clientaddr" | "mountaddr" => Some(format!("{key}={}", names.host(value.as_bytes()))),
             _ => (is_number(value) || WORDS.contains(&value)).then(|| text.to_owned()),
         }

@@ -198,6 +198,32 @@ fn a_reboot_in_a_recording_is_no_interval() {
     assert_eq!(value(&data(&requests), "ReadBytes", json!({"FileSystemId": FS_A})), 12.0 * 4296.0);
 }
 
+#[test]
+fn stat_begins_anew_with_a_boot() {
+    let directory = tempfile::tempdir().unwrap();
+    let mountinfo = format!("40 1 0:40 / /mnt/a rw - nfs4 {DEVICE_A} rw,vers=4.1\n");
+    let mut ticks = [(3600, 100), (3610, 110), (20, 7), (30, 9)].map(|(age, reads)| {
+        let number = if age >= 3600 { (age - 3600) / 10 + 1 } else { age / 10 + 1 };
+        tick(number as u32, number as f64 * 10.0, &mountinfo, &mountstats(age, reads))
+    });
+    for (tick, uptime) in ticks[2..].iter_mut().zip([40, 50]) {
+        tick.boot_id = Some("another".to_owned());
+        tick.reading.as_mut().unwrap().moment.monotonic = Duration::from_secs(uptime);
+        tick.moment.monotonic = Duration::from_secs(uptime);
+    }
+    record(&directory.path().join("kept"), &About::default(), &ticks);
+    let text = stdout(&efsmon(directory.path(), &["stat", "--json", "--procfs", "kept", "10"]));
+    let reports = text.lines().map(|line| {
+        let mount = &serde_json::from_str::<serde_json::Value>(line).unwrap()["mounts"][0];
+        (
+            mount["interval_seconds"].as_f64().unwrap(),
+            mount["operations"]["READ"]["requests"].as_u64().unwrap(),
+        )
+    });
+    // Since the mount, and from there on, of each boot.
+    assert_eq!(reports.collect::<Vec<_>>(), [(3600.0, 100), (10.0, 10), (20.0, 7), (10.0, 2)]);
+}
+
 /// The host's names, and the mounts of process 1, as the recorded machine had them.
 #[test]
 fn a_replay_is_of_the_recorded_host() {

@@ -165,6 +165,25 @@ fn damaged(damage: impl Fn(&std::path::Path)) -> Vec<String> {
     shown.collect()
 }
 
+/// Who sends a recording may have put something else in it; nobody waits for that.
+#[test]
+fn a_fifo_under_a_files_name_is_damage() {
+    let fifo = |path: &str| {
+        let path = path.to_owned();
+        damaged(move |kept| {
+            let path = kept.join(&path);
+            let _ = fs::remove_file(&path);
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+            rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+        })
+    };
+    assert!(fifo("000003/moment.json")[2].starts_with("tick 000003 cannot be read: moment.json: EOF"));
+    for name in ["mountstats", "mountinfo", "mountinfo.before"] {
+        let path = format!("000003/proc/self/{name}");
+        assert!(fifo(&path)[2].starts_with(&format!("3 void: reading {path}: it is empty")), "{name}");
+    }
+}
+
 #[test]
 fn a_damaged_tick_costs_a_tick() {
     let write = |path: &str, text: &str| {
@@ -183,6 +202,11 @@ fn a_damaged_tick_costs_a_tick() {
         Some("tick 000003 cannot be read: moment.json")
     );
     assert!(write("000003/moment.json", "")[2].starts_with("tick 000003 cannot be read: moment.json: EOF"));
+    assert_eq!(
+        write("000003/proc/self/mountinfo.before", "40 1 0:4")[2],
+        "3 void: reading 000003/proc/self/mountinfo.before: it is cut off within a line; the kernel's text ends with a \
+         line feed"
+    );
     let removed = |numbers: &'static [u32]| {
         damaged(move |kept| {
             for number in numbers {

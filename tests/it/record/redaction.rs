@@ -21,7 +21,7 @@ secretline
 const MORE_MOUNTSTATS: &str = "\
 device /dev/mapper/secretgroup mounted on /srv/secretvolume with fstype fuse.secretfs
 device fs-0123456789abcde91.efs.us-east-1.amazonaws.com:/secretexport mounted on /mnt/secretlabel with fstype nfs4 statvers=1.1
-	opts:	rw,vers=4.1,context=\"system_u:object_r:secret_t:s0:c1,c2\",secretoption=3,hard,clientaddr=10.0.1.161
+	opts:	rw,vers=4.1,context=\"system_u:object_r:secret_t:s0:c1,c2\",secretoption=3,hard,fsc=123456789012,clientaddr=10.0.1.161
 	age:	200191
 	impl_id:	name='secretserver
 secret line',domain='secret.example.com',date='0,0'
@@ -133,6 +133,10 @@ fn recordings() -> tempfile::TempDir {
         is_ec2: true,
     };
     record(&directory.path().join("open"), &about, &ticks());
+    let header = directory.path().join("open/efsmon-recording.json");
+    let text =
+        fs::read_to_string(&header).unwrap().replace("\"What efsmon read", "\"secretnote; what efsmon read");
+    fs::write(&header, text).unwrap();
     let output = efsmon(directory.path(), &["record", "--redact", "--from", "open", "closed"]);
     assert!(stdout(&output).starts_with("closed: 8 ticks (1 of them void), "), "{}", stdout(&output));
     directory
@@ -188,7 +192,7 @@ const HARMLESS: [&str; 7] = [
      read redacted stat sys_vendor time view void wall what with Amazon 2026-11-30T16 00Z 10Z 20Z 30Z 40Z 50Z 60Z 70Z",
     // mountinfo and mountstats.
     "- -3 GETATTR NULL READ RPC WRITE acl addr age autofs bm0 bm1 bm2 bsize bytes caps clientaddr date device domain dtsize \
-     events ext4 flavor fstype hard impl_id iostats local_lock master mountaddr mounted mountinfo mountport mountproto \
+     events ext4 flavor fsc fstype hard impl_id iostats local_lock master mountaddr mounted mountinfo mountport mountproto \
      mounts mountstats mountvers name namlen nfs nfs4 nfsv4 no none noresvport not null on opts p per-op pnfs port \
      propagate_from proto pseudoflavor relatime retrans rsize rw sec self sessions shared statistics statvers tcp timeo tmpfs \
      udp v vers version wsize wtmult xprt yes",

@@ -53,7 +53,9 @@ fn as_nobody(machine: &Machine, efsmon: &Efsmon<'_>) -> Output {
     let mut command = efsmon.command(&["run"]);
     if rustix::process::geteuid().is_root() {
         let program = machine.path().join("efsmon");
-        fs::copy(env!("CARGO_BIN_EXE_efsmon"), &program).unwrap();
+        // By another process: while a child of another test holds the copy open for writing, it cannot be run.
+        let status = Command::new("cp").arg(env!("CARGO_BIN_EXE_efsmon")).arg(&program).status();
+        assert!(status.unwrap().success());
         let mut copy = Command::new(program);
         copy.args(command.get_args()).env_clear();
         copy.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -96,6 +96,14 @@ pub struct OwnFigures {
     pub unknown_outcomes: u64,
 }
 
+impl std::ops::AddAssign for OwnFigures {
+    /// What is there at present (`unidentified_mounts`) stays as it is; what happened adds up.
+    fn add_assign(&mut self, more: OwnFigures) {
+        self.samples_lost += more.samples_lost;
+        self.unknown_outcomes += more.unknown_outcomes;
+    }
+}
+
 /// What the proxies of a file system's mounts (efs-proxy, stunnel) use on this host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ProxyUse {

@@ -1,22 +1,22 @@
 //! The loop: read on clock multiples, close minutes, keep them on disk, send what is there.
 //!
-//! One thread. Sending waits for the network while sampling goes on; neither waits for the other.
+//! One thread. Whatever waits for the network (data, questions to EFS, the search for this host's id) does so while
+//! sampling goes on; no sample waits for it, not even the first.
 
-use std::future::{Future, pending};
-use std::pin::Pin;
 use std::time::Duration;
 
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::aws::efs::Efs;
 use crate::catalog::OwnFigures;
 use crate::clock::Clock;
-use crate::model::{Host, Moment};
+use crate::model::Moment;
 use crate::monitor::{self, Monitor, Sighting};
-use crate::publish::{Failure, Publisher, Request, Sink, Step};
+use crate::publish::{Publisher, Sink};
 use crate::source::Source;
 use crate::spool::{Disk, Opened, Spool};
 
+mod calls;
 pub mod dry_run;
 mod ending;
 pub mod host;
@@ -28,13 +28,14 @@ mod reading;
 pub mod runtime;
 pub mod status;
 
-use host::{HostFinder, HostSource, Metadata, Place};
+use calls::{result, sleep_until};
+use host::{HostFinder, Identity, Metadata};
 use instance::LastInstance;
 use kept::resume;
-use look_up::{Asking, LookUp};
+use look_up::LookUp;
 use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
-use status::{Samples, Status};
+use status::Samples;
 
 /// What the loop needs to be told.
 #[derive(Clone, Debug)]
@@ -65,12 +66,12 @@ pub struct Daemon<'a, C, D: Disk> {
     reader: Reader,
     /// Where EFS may be asked whose an address is.
     look_up: Option<(&'a Efs, LookUp)>,
-    host: Host,
-    host_source: Option<HostSource>,
-    place: Place,
-    /// The instance that the state on disk is of, and whether this may be another.
+    /// Of this host, as far as it is known.
+    identity: Identity,
+    /// The instance that the state on disk is of.
     last_instance: Option<LastInstance>,
-    doubtful: bool,
+    /// What an earlier process had still to say, while it may have been on another instance.
+    doubt: Option<OwnFigures>,
     boot_id: Option<String>,
     /// Whether counting goes on from an earlier process.
     goes_on: bool,
@@ -101,14 +102,12 @@ struct Failing {
     targets: Latch,
 }
 
-type InFlight<'a> = Pin<Box<dyn Future<Output = (Request, Result<(), Failure>)> + 'a>>;
-
 impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     /// Goes on from what the spool kept, when that is of this boot.
     pub fn new(
         settings: Settings,
         Edges { source, clock, runtime }: Edges<'a, C>,
-        Opened { mut spool, counters }: Opened<D>,
+        Opened { spool, counters }: Opened<D>,
         publisher: Publisher,
     ) -> Self {
         let boot_id = source.boot_id();
@@ -117,13 +116,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             Some((kept, goes_on)) => (kept.state, kept.own, kept.instance, goes_on),
             None => Default::default(),
         };
-        let doubtful =
-            last_instance.as_ref().is_some_and(|last| last.is_doubtful(source, boot_id.as_deref()));
-        if doubtful {
-            spool.hold();
-        }
+        let may_be_another =
+            last_instance.as_ref().is_some_and(|last| last.may_be_another(source, boot_id.as_deref()));
         let monitor = Monitor::new(settings.monitor.clone(), state);
-        Daemon {
+        let mut daemon = Daemon {
             settings,
             source,
             clock,
@@ -133,11 +129,9 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             reader: Reader::new(&monitor),
             monitor,
             look_up: None,
-            host: Host::Pending,
-            host_source: None,
-            place: Place::default(),
+            identity: Identity::pending(),
             last_instance,
-            doubtful,
+            doubt: None,
             boot_id,
             goes_on,
             committed: goes_on,
@@ -152,7 +146,11 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             failing: Failing::default(),
             started: clock.now(),
             ended: false,
+        };
+        if may_be_another {
+            daemon.keep_apart();
         }
+        daemon
     }
 
     /// Runs until a `signal`, then takes a last reading, closes the open minute and begins requests for 5 s more, or
@@ -164,8 +162,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         mut signal: impl AsyncFnMut(),
     ) {
         let mut shutdown = Box::pin(signal());
-        let mut in_flight: Option<InFlight<'_>> = None;
-        let mut asking: Option<Asking<'_>> = None;
+        let (mut put, mut question) = (None, None);
         info!(
             version = env!("CARGO_PKG_VERSION"),
             namespace = self.settings.namespace,
@@ -176,21 +173,20 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         if !self.settings.publishes {
             info!("publish.enabled is false: sampling without keeping or sending any minute");
         }
-        let mut finding = self.begin_to_find(finder).await;
+        let mut finding = self.find(finder, finder.configured());
         self.tick();
         self.tell_systemd(sd_notify::NotifyState::Ready);
         loop {
             let mut wake = None;
-            if in_flight.is_none() {
-                match self.next_step(self.clock.now()) {
-                    Step::Send(request) => in_flight = Some(send(sink, request)),
-                    Step::WaitUntil(monotonic) => wake = Some(monotonic),
-                    Step::Idle => {}
+            // One request at a time, so that neither memory nor threads add up. Data go first.
+            if put.is_none() && question.is_none() {
+                match self.next_put(sink) {
+                    Ok(next) => put = Some(next),
+                    Err(put_at) => match self.next_question() {
+                        Ok(next) => question = Some(next),
+                        Err(ask_at) => wake = put_at.into_iter().chain(ask_at).min(),
+                    },
                 }
-            }
-            let mut ask_at = None;
-            if asking.is_none() {
-                (asking, ask_at) = self.next_question();
             }
             let now = self.clock.now();
             tokio::select! {
@@ -198,22 +194,21 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                 () = &mut shutdown => break,
                 () = sleep_until(Some(self.next_tick), now) => self.tick(),
                 identity = &mut finding => finding = self.find(finder, Some(identity)),
-                (request, answer) = answered(&mut in_flight) => {
-                    in_flight = None;
-                    self.answered(request, &answer);
+                answered = result(&mut put) => {
+                    put = None;
+                    self.answered(answered);
                 }
-                answer = answered(&mut asking) => {
-                    asking = None;
-                    self.learned(answer);
+                learned = result(&mut question) => {
+                    question = None;
+                    self.learned(learned);
                 }
                 () = sleep_until(wake, now) => {}
-                () = sleep_until(ask_at, now) => {}
             }
         }
         info!("stopping: taking a last reading");
         self.tell_systemd(sd_notify::NotifyState::Stopping);
-        drop(shutdown);
-        self.finish(sink, in_flight, signal()).await;
+        drop((shutdown, question));
+        self.finish(sink, put, signal()).await;
     }
 
     fn tick(&mut self) {
@@ -248,90 +243,9 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
     }
 
-    fn answered(&mut self, request: Request, answer: &Result<(), Failure>) {
-        self.publisher.answered(self.clock.now(), request, answer, &mut self.spool);
-        self.write_status();
-    }
-
-    /// What to send next, when anything is sent at all.
-    fn next_step(&mut self, now: Moment) -> Step {
-        match self.settings.publishes {
-            true => self.publisher.next(now, &mut self.spool, &self.host),
-            false => Step::Idle,
-        }
-    }
-
-    fn write_status(&mut self) {
-        let (series, scopes_left_out) = self.monitor.series();
-        let host_id = match &self.host {
-            Host::Known(id) => Some(id.clone()),
-            Host::Pending | Host::Unknown => None,
-        };
-        let status = Status {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            started: self.started.wall.as_secs_f64(),
-            written: self.clock.now().wall.as_secs_f64(),
-            ended: self.ended,
-            sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
-            namespace: self.settings.namespace.clone(),
-            profile: self.settings.monitor.series.profile.name().to_owned(),
-            host_id,
-            host_id_pending: self.host == Host::Pending,
-            host_source: self.host_source,
-            host_region: self.place.region.clone(),
-            host_zone: self.place.zone.clone(),
-            host_zone_id: self.place.zone_id.clone(),
-            host_account_id: self.place.account_id.clone(),
-            host_instance_type: self.place.instance_type.clone(),
-            host_tags: self.place.tags.clone(),
-            publishes: self.settings.publishes,
-            samples: self.samples,
-            reading_error: self.reading_error.clone(),
-            sighting: self.sighting.clone(),
-            series,
-            scopes_left_out,
-            unpublished_bytes: self.monitor.unpublished_bytes(),
-            commits_fail: self.failing.commit,
-            spool: self.spool.standing(),
-            publish: self.publisher.standing(),
-        };
-        match self.runtime.write_status(&status) {
-            Ok(()) => {
-                self.failing.status.ends();
-            }
-            Err(error) if self.failing.status.begins(self.clock.now().monotonic) => {
-                warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
-            }
-            Err(_) => {}
-        }
-    }
-
     /// Without systemd there is nobody to tell.
     fn tell_systemd(&self, state: sd_notify::NotifyState<'_>) {
         let _ = sd_notify::notify(&[state]);
-    }
-}
-
-fn send<'a>(sink: &'a impl Sink, request: Request) -> InFlight<'a> {
-    Box::pin(async move {
-        let answer = sink.put(&request.batch).await;
-        (request, answer)
-    })
-}
-
-/// What comes back, when something is under way.
-async fn answered<T>(under_way: &mut Option<Pin<Box<dyn Future<Output = T> + '_>>>) -> T {
-    match under_way {
-        Some(answer) => answer.await,
-        None => pending().await,
-    }
-}
-
-async fn sleep_until(monotonic: Option<Duration>, now: Moment) {
-    match monotonic {
-        Some(monotonic) => tokio::time::sleep(monotonic.saturating_sub(now.monotonic)).await,
-        None => pending().await,
     }
 }
 

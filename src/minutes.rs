@@ -158,6 +158,12 @@ impl Minutes {
         Minutes { last: None, ..self }
     }
 
+    /// Forgets what was chosen and lost before: it was another host's.
+    pub fn disown(&mut self) {
+        self.series = Series::default();
+        self.unpublished_bytes = 0;
+    }
+
     /// When the last reading was taken.
     pub fn last(&self) -> Option<Moment> {
         self.last

@@ -201,6 +201,11 @@ impl Monitor {
         self.state = state;
     }
 
+    /// Forgets what was chosen and lost before: it was another host's.
+    pub fn disown(&mut self) {
+        self.state.minutes.disown();
+    }
+
     /// Subjects' scopes that are over the limits of series, since the last call.
     pub fn newly_dropped(&mut self) -> Vec<Dropped> {
         self.state.minutes.newly_dropped()

@@ -21,11 +21,11 @@
 //! efsmon-request/1 CHECKSUM OWNER OLDEST NEWEST DATA HOST NAMESPACE\n    and the batch as JSON
 //! ```
 //!
-//! OWNER is the machine that wrote it (machine-id, and instance id if there is one); OLDEST and NEWEST are minutes in seconds since 1970; DATA counts
-//! the data; HOST is `host` if they wait for the host's id, else `-`. A file of another owner or of another version is
-//! set aside: never sent, and the first to go when space is needed. What turns out to be another instance's becomes a file
-//! of the owner OWNER/INSTANCE. So is one that cannot be read, which is lost to this
-//! process and may be there for the next.
+//! OWNER is the machine that wrote it (machine-id, and the instance id where the board's asset tag is one); OLDEST and
+//! NEWEST are minutes in seconds since 1970; DATA counts the data; HOST is `host` if they wait for the host's id, else
+//! `-`. A file of another owner or of another version is set aside: never sent, and the first to go when space is
+//! needed. So is one that cannot be read, which is lost to this process and may be there for the next. What turns out to
+//! be another instance's ([`Spool::set_held_aside`]) becomes a file of the owner OWNER/INSTANCE.
 //!
 //! Commit N: write `counters.next` and sync; write each part under a temporary name and rename it; sync; rename
 //! `counters.next` to `counters`; sync. A start that finds `counters.next` completes the commit if all its parts are

@@ -192,9 +192,10 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "host.id",
-        about: "This host's name in the dimension InstanceId. Without it the machine is asked: the instance metadata \
-                service (IMDSv2), the board's asset tag, or, off EC2 and outside containers, the host name. In a \
-                container that reaches no metadata service, set it: figures of single hosts wait for it.",
+        about: "This host's name in the dimension InstanceId. Without it the machine is asked: ECS's agent in a task \
+                without an instance, the instance metadata service (IMDSv2), the board's asset tag, or, off EC2 and \
+                outside containers, the host name. In a container that reaches no metadata service, set it: figures \
+                of single hosts wait for it.",
         allowed: "1 to 1024 printable ASCII characters, not only spaces",
         put: |config, value| assign(&mut config.host.id, dimension_value(value).map(Some)),
         get: |config| word(config.host.id.as_deref()?),
@@ -238,8 +239,9 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "publish.enabled",
-        about: "Whether anything is sent to CloudWatch. With false the daemon only samples: for `efsmon status` and \
-                the commands that read it.",
+        about: "Whether anything is sent to CloudWatch. With false the daemon only samples, for `efsmon status` and \
+                the commands that read it: the minutes of that time are dropped, and what waited before goes on \
+                waiting.",
         allowed: "true or false",
         put: |config, value| assign(&mut config.publish.enabled, boolean(value)),
         get: |config| yes_or_no(config.publish.enabled),
@@ -254,7 +256,8 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "publish.role_arn",
-        about: "A role to publish as (AssumeRole), such as one of a central monitoring account.",
+        about: "A role to publish as (AssumeRole), such as one of a central monitoring account. EFS is asked \
+                (identity.lookup) as this host itself.",
         allowed: "arn:PARTITION:iam::ACCOUNT:role/NAME",
         put: |config, value| assign(&mut config.publish.role_arn, role_arn(value).map(Some)),
         get: |config| word(config.publish.role_arn.as_deref()?),

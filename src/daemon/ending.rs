@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::bail;
 use tracing::{error, info};
 
+use super::Daemon;
+use super::calls::{Call, Put, result, sleep_until};
 use super::host::{HostFinder, Metadata};
-use super::{Daemon, InFlight, answered, send, sleep_until};
 use crate::clock::Clock;
 use crate::model::Host;
-use crate::publish::{MAX_AHEAD, Sink, State, Step};
+use crate::publish::{MAX_AHEAD, Sink, State};
 use crate::spool::Disk;
 
 /// How long requests are begun at the end; what is not sent by then stays on disk. The last of them is waited for,
@@ -49,7 +50,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     ) -> anyhow::Result<()> {
         let mut shutdown = pin!(shutdown);
         let mut interrupted = false;
-        let mut finding = self.begin_to_find(finder).await;
+        let mut finding = self.find(finder, finder.configured());
         if !self.goes_on {
             self.tick();
             tokio::select! {
@@ -69,7 +70,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 () = tokio::time::sleep(LAST_DRAIN) => {}
             }
         }
-        if !interrupted && self.host == Host::Pending {
+        if !interrupted && (self.identity.host == Host::Pending || self.is_doubtful()) {
             tokio::select! {
                 biased;
                 () = &mut shutdown => interrupted = true,
@@ -106,7 +107,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         let takes_until = self.clock.now().wall + MAX_AHEAD;
         let left = self.spool.files().filter(|(id, _)| id.newest.start() <= takes_until);
         let (waiting, others): (Vec<_>, Vec<_>) =
-            left.partition(|(_, entry)| entry.needs_host && self.host == Host::Pending);
+            left.partition(|(_, entry)| entry.needs_host && self.identity.host == Host::Pending);
         let held = self.spool.held_files();
         let files = waiting.len() + others.len() + held;
         let publish = self.publisher.standing();
@@ -131,7 +132,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     pub(super) async fn finish<'s>(
         &mut self,
         sink: &'s impl Sink,
-        mut in_flight: Option<InFlight<'s>>,
+        mut put: Option<Call<'s, Put>>,
         hurry: impl Future<Output = ()>,
     ) -> End {
         self.read();
@@ -143,11 +144,11 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             );
         }
         self.publisher.begin_shutdown();
-        let stopped = self.drain(sink, &mut in_flight, hurry).await;
+        let stopped = self.drain(sink, &mut put, hurry).await;
         // Waited for even after the end: broken off, it might count twice.
-        if in_flight.is_some() {
-            let (request, answer) = answered(&mut in_flight).await;
-            self.answered(request, &answer);
+        if let Some(put) = put {
+            let answered = put.await;
+            self.answered(answered);
         }
         let left = self.spool.standing().files;
         if left > 0 {
@@ -165,7 +166,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
     async fn drain<'s>(
         &mut self,
         sink: &'s impl Sink,
-        in_flight: &mut Option<InFlight<'s>>,
+        put: &mut Option<Call<'s, Put>>,
         hurry: impl Future<Output = ()>,
     ) -> Stopped {
         let mut hurry = pin!(hurry);
@@ -177,21 +178,21 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
                 biased;
                 () = &mut hurry => return Stopped::Interrupted,
                 () = &mut time_is_up => return Stopped::TimeIsUp,
-                (request, answer) = answered(in_flight) => {
-                    *in_flight = None;
-                    self.answered(request, &answer);
+                answered = result(put) => {
+                    *put = None;
+                    self.answered(answered);
                 }
                 () = sleep_until(wake, now) => {}
             }
-            if in_flight.is_some() {
+            if put.is_some() {
                 wake = None;
                 continue;
             }
             now = self.clock.now();
-            match self.next_step(now) {
-                Step::Send(request) => (*in_flight, wake) = (Some(send(sink, request)), None),
-                Step::WaitUntil(monotonic) => wake = Some(monotonic),
-                Step::Idle => return Stopped::NothingToSend,
+            match self.next_put(sink) {
+                Ok(next) => (*put, wake) = (Some(next), None),
+                Err(Some(monotonic)) => wake = Some(monotonic),
+                Err(None) => return Stopped::NothingToSend,
             }
         }
     }

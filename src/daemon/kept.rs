@@ -77,6 +77,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
         }
         let mut own = if told { OwnFigures::default() } else { self.own_figures() };
         own.samples_lost += split.unfit_values;
+        own += self.doubt.unwrap_or_default();
         let kept = ToKeep {
             boot_id: self.boot_id.as_deref(),
             state: self.monitor.state(),
@@ -136,7 +137,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
 
     /// The data with this host's id in them, as far as it is known.
     fn named(&self, mut data: Vec<Datum>) -> Vec<Datum> {
-        match &self.host {
+        match &self.identity.host {
             Host::Pending => {}
             Host::Unknown => data.retain(|datum| !datum.needs_host()),
             Host::Known(id) => data.iter_mut().for_each(|datum| datum.name_host(id)),
@@ -176,7 +177,7 @@ pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Opt
         }
     };
     let of_this_boot = kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id;
-    let goes_on = of_this_boot && kept.state.last().is_none_or(|last| last.monotonic <= now.monotonic);
+    let goes_on = of_this_boot && kept.state.last().is_some_and(|last| last.monotonic <= now.monotonic);
     match goes_on {
         true => Some((kept, true)),
         false => Some((Kept { state: kept.state.of_another_boot(), ..kept }, false)),
@@ -192,9 +193,12 @@ mod tests {
         let now = Moment { wall: std::time::Duration::ZERO, monotonic: std::time::Duration::MAX };
         let goes_on =
             |counters: &str| resume(counters.as_bytes(), Some("b"), now).map(|(_, goes_on)| goes_on);
-        let state = serde_json::to_string(&State::default()).unwrap();
+        let last = r#""last":{"wall":{"secs":1,"nanos":0},"monotonic":{"secs":1,"nanos":0}}"#;
+        let nothing = serde_json::to_string(&State::default()).unwrap();
+        let state = nothing.replace(r#""last":null"#, last);
         let kept = |state: &str| format!(r#"{{"boot_id":"b","state":{state}}}"#);
         assert_eq!(goes_on(&kept(&state)), Some(true));
+        assert_eq!(goes_on(&kept(&nothing)), Some(false), "there is no place where counting starts");
         // A minute that was kept by file system, and one without a choice of series.
         let by_file_system = r#""open":{"60":{"observed":true,"windows":[],"file_systems":{}}}"#;
         assert_eq!(goes_on(&kept(&state.replace(r#""open":{}"#, by_file_system))), None);

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::future::Future;
 use std::io::Read;
 use std::path::Path;
-use std::pin::Pin;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
 use super::Daemon;
+use super::calls::Call;
 use super::reading::Latch;
 use crate::aws::efs::{Efs, Failure, Question, Reply, Said};
 use crate::clock::Clock;
@@ -212,8 +211,12 @@ impl LookUp {
     }
 }
 
-/// A question under way, and when it was asked (seconds since 1970).
-pub(super) type Asking<'a> = Pin<Box<dyn Future<Output = (Question, u64, Result<Reply, Failure>)> + 'a>>;
+/// A question that was asked, when (seconds since 1970), and what EFS said.
+pub(super) struct Asked {
+    question: Question,
+    at: u64,
+    answer: Result<Reply, Failure>,
+}
 
 impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
     /// Lets EFS be asked whose an address is, beginning with what it said to an earlier process.
@@ -225,33 +228,32 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         self.monitor.look_up(targets);
     }
 
-    /// The next question, or when there will be one (CLOCK_MONOTONIC).
-    pub(super) fn next_question(&mut self) -> (Option<Asking<'a>>, Option<Duration>) {
+    /// The next question, or when there will be one (CLOCK_MONOTONIC), if that is known.
+    pub(super) fn next_question(&mut self) -> Result<Call<'a, Asked>, Option<Duration>> {
         let (Some((efs, look_up)), Some(targets)) = (&mut self.look_up, self.monitor.targets()) else {
-            return (None, None);
+            return Err(None);
         };
         let now = self.clock.now();
         match look_up.next(now, &self.monitor.wanted(), targets) {
             Step::Ask(question) => {
                 let (efs, asked) = (*efs, now.wall.as_secs());
-                let asking = async move {
+                Ok(Box::pin(async move {
                     let answer = efs.ask(&question).await;
-                    (question, asked, answer)
-                };
-                (Some(Box::pin(asking)), None)
+                    Asked { question, at: asked, answer }
+                }))
             }
-            Step::WaitUntil(monotonic) => (None, Some(monotonic)),
-            Step::Idle => (None, None),
+            Step::WaitUntil(monotonic) => Err(Some(monotonic)),
+            Step::Idle => Err(None),
         }
     }
 
     /// Takes in an answer; it counts from the next reading on.
-    pub(super) fn learned(&mut self, (question, asked, answer): (Question, u64, Result<Reply, Failure>)) {
+    pub(super) fn learned(&mut self, Asked { question, at, answer }: Asked) {
         let now = self.clock.now();
         let (Some((_, look_up)), Some(targets)) = (&mut self.look_up, self.monitor.targets_mut()) else {
             return;
         };
-        if !look_up.answered(now, (&question, asked), answer, targets) {
+        if !look_up.answered(now, (&question, at), answer, targets) {
             return;
         }
         let text = targets.to_json(&self.source.installation()).map_err(std::io::Error::from);
@@ -269,7 +271,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
 
     /// Asks all that is to be asked now.
     pub(super) async fn ask_all(&mut self) {
-        while let (Some(asking), _) = self.next_question() {
+        while let Ok(asking) = self.next_question() {
             let answer = asking.await;
             self.learned(answer);
         }

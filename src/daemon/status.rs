@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 
+use super::Daemon;
 use super::host::HostSource;
+use crate::clock::Clock;
+use crate::model::Host;
 use crate::monitor::Sighting;
 use crate::publish;
-use crate::spool;
+use crate::spool::{self, Disk};
 
 /// Readings since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,5 +96,55 @@ impl Status {
     /// Whether the daemon is at work at `now` (seconds since 1970), as far as its status tells.
     pub fn is_current(&self, now: f64) -> bool {
         !self.ended && now - self.written <= self.sample_interval_seconds * LATE_SAMPLES + 5.0
+    }
+}
+
+impl<C: Clock, D: Disk> Daemon<'_, C, D> {
+    /// Replaces the status on disk, as far as that works.
+    pub(super) fn write_status(&mut self) {
+        let (series, scopes_left_out) = self.monitor.series();
+        let host_id = match &self.identity.host {
+            Host::Known(id) => Some(id.clone()),
+            Host::Pending | Host::Unknown => None,
+        };
+        let place = self.identity.place.clone();
+        let status = Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started: self.started.wall.as_secs_f64(),
+            written: self.clock.now().wall.as_secs_f64(),
+            ended: self.ended,
+            sample_interval_seconds: self.settings.monitor.sample_interval.as_secs_f64(),
+            namespace: self.settings.namespace.clone(),
+            profile: self.settings.monitor.series.profile.name().to_owned(),
+            host_id,
+            host_id_pending: self.identity.host == Host::Pending,
+            host_source: self.identity.source,
+            host_region: place.region,
+            host_zone: place.zone,
+            host_zone_id: place.zone_id,
+            host_account_id: place.account_id,
+            host_instance_type: place.instance_type,
+            host_tags: place.tags,
+            publishes: self.settings.publishes,
+            samples: self.samples,
+            reading_error: self.reading_error.clone(),
+            sighting: self.sighting.clone(),
+            series,
+            scopes_left_out,
+            unpublished_bytes: self.monitor.unpublished_bytes(),
+            commits_fail: self.failing.commit,
+            spool: self.spool.standing(),
+            publish: self.publisher.standing(),
+        };
+        match self.runtime.write_status(&status) {
+            Ok(()) => {
+                self.failing.status.ends();
+            }
+            Err(error) if self.failing.status.begins(self.clock.now().monotonic) => {
+                warn!(%error, "the status cannot be written; `efsmon status` will be out of date");
+            }
+            Err(_) => {}
+        }
     }
 }

@@ -11,6 +11,7 @@ pub mod process;
 mod promises;
 mod publishing;
 mod readings;
+mod reboots;
 mod reports;
 mod rounds;
 mod state;

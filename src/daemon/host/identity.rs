@@ -61,14 +61,19 @@ pub struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(id: &str, source: HostSource) -> Identity {
+    /// Nothing is known yet.
+    pub(crate) fn pending() -> Identity {
         Identity {
-            host: Host::Known(fit_text(id).into_owned()),
-            source: Some(source),
+            host: Host::Pending,
+            source: None,
             instance: None,
             place: Place::default(),
             settled: false,
         }
+    }
+
+    pub(super) fn of(id: &str, source: HostSource) -> Identity {
+        Identity { host: Host::Known(fit_text(id).into_owned()), source: Some(source), ..Identity::pending() }
     }
 
     pub(super) fn with(self, instance: Instance) -> Identity {

@@ -1,12 +1,14 @@
 //! Mounts by address: whose they are EFS says, once, and their figures go out under its name.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::machine::{DEVICE_B, FS_A, FS_B, Machine};
 use super::process::{Efsmon, stdout};
+use super::publishing::leave_behind;
 use super::{early_in_a_minute, sum};
 use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::efs::{Efs, Fault};
@@ -187,4 +189,25 @@ fn one_round_asks_too_and_a_dry_run_does_not() {
     assert_eq!(efs.requests().len(), 2);
     assert!(stdout(&efsmon.output(&["run", "--dry-run", "--once"])).contains(FS_A));
     assert_eq!(efs.requests().len(), 2);
+}
+
+#[test]
+fn efs_is_not_asked_while_a_request_waits_for_cloudwatch() {
+    let (cloudwatch, efs, machine) = (CloudWatch::start(), Arc::new(Efs::start()), Machine::new());
+    efs.create(FS_A, &["10.0.1.5"]);
+    machine.mount_from("10.0.1.5:/", "10.0.1.5", "/mnt/address");
+    leave_behind(&machine, 1, 1);
+    let (sender, asked) = std::sync::mpsc::channel();
+    cloudwatch.on_accepting({
+        let efs = efs.clone();
+        move |_| {
+            // Ample time for a question that does not wait.
+            std::thread::sleep(Duration::from_millis(1500));
+            let _ = sender.send(efs.requests().len());
+        }
+    });
+    let running = looking_up(&machine, &cloudwatch, &efs).start();
+    running.wait_for("a name", |status| status["sighting"]["file_systems"][FS_A] == 1);
+    assert_eq!(asked.recv(), Ok(0));
+    running.terminate();
 }

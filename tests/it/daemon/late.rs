@@ -24,17 +24,31 @@ use efsmon::source::{Namespace, Roots, Source};
 use efsmon::spool::{Directory, Limits, Spool};
 
 const FS: &str = "fs-0123456789abcdef0";
-const INSTANCE: &str = "i-0123456789abcdef0";
+pub const INSTANCE: &str = "i-0123456789abcdef0";
 /// 2026-11-30T12:00:00Z.
 const NOON: u64 = 1_796_040_000;
 
 #[derive(Clone, Copy)]
-struct Paused(tokio::time::Instant);
+struct Paused {
+    start: tokio::time::Instant,
+    /// The time of day at the start, since 1970.
+    wall: Duration,
+    /// After so long the time of day is set forward by so much.
+    step: (Duration, Duration),
+}
+
+impl Paused {
+    fn at_noon() -> Paused {
+        let never = (Duration::MAX, Duration::ZERO);
+        Paused { start: tokio::time::Instant::now(), wall: Duration::from_secs(NOON), step: never }
+    }
+}
 
 impl Clock for Paused {
     fn now(&self) -> Moment {
-        let since = self.0.elapsed();
-        Moment { wall: Duration::from_secs(NOON) + since, monotonic: Duration::from_secs(5000) + since }
+        let since = self.start.elapsed();
+        let step = if since > self.step.0 { self.step.1 } else { Duration::ZERO };
+        Moment { wall: self.wall + since + step, monotonic: Duration::from_secs(5000) + since }
     }
 }
 
@@ -42,25 +56,26 @@ impl Clock for Paused {
 struct Late {
     clock: Paused,
     from: Duration,
+    instance: &'static str,
     task: Option<Task>,
     asked: RefCell<u32>,
 }
 
 impl Late {
     fn new(clock: Paused, from: Duration) -> Late {
-        Late { clock, from, task: None, asked: RefCell::new(0) }
+        Late { clock, from, instance: INSTANCE, task: None, asked: RefCell::new(0) }
     }
 }
 
 impl Metadata for &Late {
     async fn instance(&self) -> Answer {
         *self.asked.borrow_mut() += 1;
-        if self.clock.0.elapsed() < self.from {
+        if self.clock.start.elapsed() < self.from {
             tokio::time::sleep(Duration::from_secs(1)).await;
             return Answer::Silent;
         }
         Answer::Found(Box::new(Instance {
-            id: INSTANCE.to_owned(),
+            id: self.instance.to_owned(),
             region: "eu-west-1".to_owned(),
             availability_zone: "eu-west-1b".to_owned(),
             account_id: None,
@@ -84,7 +99,7 @@ struct Recorder {
 impl Sink for Recorder {
     async fn put(&self, batch: &Batch) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let now = self.clock.0.elapsed();
+        let now = self.clock.start.elapsed();
         self.data.borrow_mut().extend(batch.data.iter().map(|datum| (now, datum.clone())));
         Ok(())
     }
@@ -118,12 +133,44 @@ async fn be_the_kernel(procfs: &Path, start: tokio::time::Instant) {
     }
 }
 
-/// What an instance published in so many minutes from noon on, when its metadata service answers from then on.
-struct Run {
-    data: Vec<(Duration, Datum)>,
+/// What an instance published.
+pub struct Run {
+    /// When each was put, since the start.
+    pub data: Vec<(Duration, Datum)>,
     log: String,
-    status: serde_json::Value,
+    pub status: serde_json::Value,
     asked: u32,
+}
+
+/// One life of a machine with one mount.
+#[derive(Clone, Copy)]
+pub struct Boot {
+    pub id: &'static str,
+    pub instance: &'static str,
+    /// Since noon.
+    pub begins: Duration,
+    /// After so long the time of day is set forward by so much.
+    pub step: (Duration, Duration),
+    /// When the metadata service begins to answer.
+    pub answers: Duration,
+    pub lasts: Duration,
+    /// At the end the power is cut; else the daemon is told.
+    pub power_cut: bool,
+}
+
+impl Boot {
+    /// From noon on.
+    pub fn lasting(lasts: Duration) -> Boot {
+        Boot {
+            id: "1b4e28ba-2fa1-4d2e-883f-0016d3cca427",
+            instance: INSTANCE,
+            begins: Duration::ZERO,
+            step: (Duration::MAX, Duration::ZERO),
+            answers: Duration::ZERO,
+            lasts,
+            power_cut: false,
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -139,15 +186,22 @@ impl Write for Log {
     }
 }
 
+/// What an instance published in so many minutes from noon on, when its metadata service answers from then on.
 fn run(minutes: u64, from: Duration) -> Run {
     let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
+    let lasts = Duration::from_secs(60 * minutes + 1);
+    boot(directory.path(), Boot { answers: from, ..Boot::lasting(lasts) })
+}
+
+/// Boots the machine of that directory, which keeps the daemon's state.
+pub fn boot(directory: &Path, boot: Boot) -> Run {
+    let path = |name: &str| directory.join(name);
     for folder in ["proc/self", "proc/sys/kernel/random", "sys/class/dmi/id"] {
         fs::create_dir_all(path(folder)).unwrap();
     }
     fs::write(path("proc/self/mountinfo"), MOUNTINFO).unwrap();
     fs::write(path("proc/self/mountstats"), mountstats(0)).unwrap();
-    fs::write(path("proc/sys/kernel/random/boot_id"), "1b4e28ba-2fa1-4d2e-883f-0016d3cca427\n").unwrap();
+    fs::write(path("proc/sys/kernel/random/boot_id"), boot.id).unwrap();
     fs::write(path("proc/sys/kernel/hostname"), "ip-10-0-1-5\n").unwrap();
     fs::write(path("sys/class/dmi/id/sys_vendor"), "Amazon EC2\n").unwrap();
     let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
@@ -173,16 +227,21 @@ fn run(minutes: u64, from: Duration) -> Run {
     let (data, asked) = tracing::subscriber::with_default(subscriber, || {
         tokio.block_on(async {
             let start = tokio::time::Instant::now();
-            let clock = Paused(start);
-            let late = Late::new(clock, from);
+            let wall = Duration::from_secs(NOON) + boot.begins;
+            let clock = Paused { start, wall, step: boot.step };
+            let late = Late { instance: boot.instance, ..Late::new(clock, boot.answers) };
             let procfs = path("proc");
             let finder = HostFinder::new(None, &source, Surroundings::Host).with_metadata(&late);
             let sink = Recorder { clock, data: RefCell::default() };
             let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
             let mut daemon = Daemon::new(settings, edges, opened, publisher);
-            let end = async || tokio::time::sleep(Duration::from_secs(60 * minutes + 1)).await;
+            let end = async || match boot.power_cut {
+                true => std::future::pending().await,
+                false => tokio::time::sleep(boot.lasts).await,
+            };
             tokio::select! {
                 () = daemon.run(&sink, &finder, end) => {}
+                () = tokio::time::sleep(boot.lasts), if boot.power_cut => {}
                 () = be_the_kernel(&procfs, start) => unreachable!(),
             }
             (sink.data.take(), late.asked.take())
@@ -194,7 +253,7 @@ fn run(minutes: u64, from: Duration) -> Run {
 
 impl Run {
     /// The data of a metric with these dimensions, by minute after noon: when they were put, and their value.
-    fn series(&self, metric: &str, names: &[&str]) -> BTreeMap<i64, (Duration, f64)> {
+    pub fn series(&self, metric: &str, names: &[&str]) -> BTreeMap<i64, (Duration, f64)> {
         let mut series = BTreeMap::new();
         for (at, datum) in &self.data {
             let its = datum.dimensions.iter().map(|dimension| dimension.name.as_ref());
@@ -211,7 +270,7 @@ impl Run {
         series
     }
 
-    fn names(&self) -> BTreeSet<&str> {
+    pub fn names(&self) -> BTreeSet<&str> {
         let dimensions = self.data.iter().flat_map(|(_, datum)| &datum.dimensions);
         dimensions.filter(|d| d.name == "InstanceId").map(|d| d.value.as_deref().unwrap()).collect()
     }
@@ -303,12 +362,12 @@ fn in_a_task(
     let tokio =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     tokio.block_on(async {
-        let clock = Paused(tokio::time::Instant::now());
+        let clock = Paused::at_noon();
         let late = Late { task, ..Late::new(clock, from) };
         let surroundings = Surroundings::Task { endpoint: "http://agent".to_owned(), on_fargate };
         let finder = HostFinder::new(None, &source, surroundings).with_metadata(&late);
         let identity = finder.find(&clock).await;
-        (identity, clock.0.elapsed(), late.asked.take())
+        (identity, clock.start.elapsed(), late.asked.take())
     })
 }
 

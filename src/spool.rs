@@ -350,6 +350,7 @@ impl<D: Disk> Spool<D> {
             data: self.index.values().map(|entry| u64::from(entry.data)).sum(),
             oldest: self.index.values().map(|entry| entry.oldest).min(),
             newest: self.index.keys().next_back().map(|id| id.newest),
+            held_files: self.held_files() as u64,
             aside_files: foreign().count() as u64,
             aside_bytes: foreign().map(|file| file.bytes).sum(),
             unremoved_files: self.doomed.len() as u64,

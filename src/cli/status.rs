@@ -175,6 +175,11 @@ fn write_spool(status: &Status, out: &mut impl Write) -> io::Result<()> {
     if let Some(oldest) = spool.oldest {
         writeln!(out, "             oldest of {oldest}")?;
     }
+    if spool.held_files > 0 {
+        let files = count(spool.held_files, "request");
+        let why = "they may be another instance's, and the instance metadata have not named this one yet";
+        writeln!(out, "             {files} held: {why}")?;
+    }
     if spool.aside_files > 0 {
         let files = count(spool.aside_files, "file");
         writeln!(out, "             {files} of another machine or version set aside, never sent")?;

@@ -90,6 +90,7 @@ mod tests {
         spool.hold();
         commit(&mut spool, 7);
         assert_eq!((sendable(&spool), spool.held_files()), (vec![7], 3));
+        assert_eq!((spool.standing().files, spool.standing().held_files), (4, 3));
         spool.release();
         assert_eq!((sendable(&spool), spool.held_files()), (vec![0, 1, 2, 7], 0));
     }

@@ -13,6 +13,9 @@ pub struct Standing {
     pub data: u64,
     pub oldest: Option<Minute>,
     pub newest: Option<Minute>,
+    /// Of `files`, those that may be another instance's: not sent before that is known.
+    #[serde(default)]
+    pub held_files: u64,
     /// Another machine's or another version's files: never sent.
     pub aside_files: u64,
     pub aside_bytes: u64,

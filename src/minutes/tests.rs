@@ -102,6 +102,25 @@ fn a_window_that_crosses_a_minute_is_a_sample_of_both() {
 }
 
 #[test]
+fn a_mount_that_is_seen_again_after_a_gap_has_no_peak_of_the_time_that_nobody_looked_at() {
+    let mut host = Host::new(Profile::Minimal);
+    host.observe(0.0, &[]);
+    host.observe(10.0, &[(ONE, 1 << 20, 1, false)]);
+    // Nobody reads for 100 s; the first reading after that does not show it.
+    host.observe(110.0, &[]);
+    host.observe(120.0, &[(ONE, 110 << 20, 110, false)]);
+    let data = host.close();
+    // 1 MiB/s all the time: 60 MiB of the minute, of which 10 in the one window that there is.
+    assert_eq!(Host::values(&data, "ReadBytes", 60), [f64::from(60 << 20)]);
+    assert_eq!(Host::values(&data, "ReadThroughput", 60), [1.0; 10]);
+    let latency = data.iter().find(|datum| datum.metric == "ReadLatency").unwrap();
+    assert_eq!(
+        (latency.timestamp.seconds(), latency.counts.as_slice()),
+        (1_796_040_060, &[f64::from(10 << 20)][..])
+    );
+}
+
+#[test]
 fn what_proxies_use_is_a_share_of_a_core_over_the_time_that_passed() {
     let mut host = Host::new(Profile::Full);
     let subject: Subject = ONE.parse().unwrap();

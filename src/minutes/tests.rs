@@ -206,3 +206,31 @@ fn access_points_without_their_own_series_are_added_up_with_the_others() {
     // 50 of 60 seconds.
     assert_eq!(late, 75.0);
 }
+
+#[test]
+fn no_more_operations_are_published_than_the_limit_of_series_reckons_with() {
+    let mut host = Host::new(Profile::Full);
+    let mut traffic = Traffic::default();
+    traffic.by_operation.extend((1..=25).map(|requests| (format!("OP_{requests:02}"), requests)));
+    let data = |host: &mut Host, at: f64, traffic: &Traffic| {
+        let elapsed = Duration::from_secs(60);
+        let number = DeviceNumber { major: 0, minor: 7 };
+        let interval = Interval { number, end: moment(at), elapsed, traffic: traffic.clone() };
+        let subjects = vec![ONE.parse().unwrap()];
+        host.minutes.observe(moment(at), GRID, [Observed { interval: &interval, subjects, stalled: false }]);
+        let data = host.close().into_iter().filter(|datum| datum.metric == "OperationRequests");
+        data.map(|datum| (datum.dimensions[2].value.clone().unwrap(), datum.values[0])).collect::<Vec<_>>()
+    };
+    host.observe(0.0, &[]);
+    let found = data(&mut host, 60.0, &traffic);
+    assert_eq!(
+        (found.len(), found[0].clone(), found[19].clone()),
+        (20, ("OP_07".to_owned(), 7.0), ("other".to_owned(), f64::from(1 + 2 + 3 + 4 + 5 + 6)),)
+    );
+    // No request is lost, and the next minute is published under the same names.
+    assert_eq!(found.iter().map(|(_, requests)| requests).sum::<f64>(), f64::from(25 * 26 / 2));
+    traffic.by_operation.remove("OP_25");
+    *traffic.by_operation.get_mut("OP_01").unwrap() = 1000;
+    let found = data(&mut host, 120.0, &traffic);
+    assert_eq!(found.last(), Some(&("other".to_owned(), f64::from(1000 + 2 + 3 + 4 + 5 + 6))));
+}

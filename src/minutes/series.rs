@@ -35,6 +35,17 @@ impl SeriesLimits {
         SeriesLimits { profile, max_series, access_points: None, mount_points: None, cron_script: false }
     }
 
+    /// Whether a scope is published at all. A minute that began under other settings may hold figures of others.
+    fn publishes(&self, scope: Scope) -> bool {
+        let is_on = match scope {
+            Scope::AccessPoint => self.access_points.is_some(),
+            Scope::MountPoint => self.mount_points.is_some(),
+            Scope::CronScript => self.cron_script,
+            Scope::Fleet | Scope::FileSystem | Scope::Client | Scope::Operation => true,
+        };
+        is_on && cost(self.profile, scope) > 0
+    }
+
     /// The most subjects of a scope, and the setting that says so.
     fn most(&self, scope: Scope) -> Option<(usize, &'static str)> {
         match scope {
@@ -148,7 +159,7 @@ impl Series {
         let mut busiest_first: Vec<(&Subject, u64)> =
             bytes.iter().map(|(subject, sum)| (subject, *sum)).collect();
         busiest_first.sort_by_key(|(_, sum)| Reverse(*sum));
-        for scope in SCOPES.into_iter().filter(|scope| cost(limits.profile, *scope) > 0) {
+        for scope in SCOPES.into_iter().filter(|scope| limits.publishes(*scope)) {
             for (subject, _) in busiest_first.iter().filter(|(subject, _)| subject.is_in(scope)) {
                 if !self.keeps(scope, subject) {
                     self.admit(limits, scope, subject, now);

@@ -313,3 +313,16 @@ fn operations_without_room_are_not_chosen() {
     chooser.choose_operations(&[1, 2]);
     assert_eq!((chooser.series.operations.len(), chooser.series.left_out()), (0, 1));
 }
+
+#[test]
+fn a_minute_that_began_under_other_settings_publishes_nothing_that_is_off_now() {
+    let mut chooser = Chooser::new(Profile::Fleet, 1000);
+    chooser.limits.cron_script = true;
+    (chooser.limits.access_points, chooser.limits.mount_points) = (Some(5), Some(5));
+    let seen = [("host", 9), ("1", 9), ("1 a", 9), ("1 /x", 9)];
+    chooser.choose(&seen);
+    assert_eq!(chooser.used(), 4 + 2 + 11 + 2 * 6 + 6);
+    chooser.limits = SeriesLimits::new(Profile::Fleet, 1000);
+    chooser.choose(&seen);
+    assert_eq!((chooser.used(), chooser.series.left_out(), chooser.dropped()), (4 + 11, 0, vec![]));
+}

@@ -26,7 +26,7 @@ pub struct Setup {
     pub access_points: u64,
     /// That have figures of their own, on each host.
     pub mount_points: u64,
-    /// NFS operations that a host uses on a file system.
+    /// NFS operations that a host uses on a file system; those beyond [`OPERATIONS`] have no series.
     pub operations: u64,
     /// Hosts a day that end, with another one in their place.
     pub churn: u64,
@@ -106,7 +106,7 @@ impl Estimate {
         self.groups.iter().map(|group| group.on_a_host).sum()
     }
 
-    /// The least `limits.max_series` that leaves nothing out: operations are counted by their allowance there.
+    /// The least `limits.max_series` that leaves nothing out: operations are counted by the most that they may have there.
     pub fn needed(&self) -> u64 {
         self.groups.iter().map(|group| group.reckoned).sum()
     }
@@ -165,6 +165,7 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
     };
     let each = |scope| series(profile, scope) as u64;
     let operations = each(Scope::Operation);
+    let most = operations * OPERATIONS as u64;
     let file_systems = ("file system", setup.per_host);
     // As if every file system had as many.
     let access_points = (setup.access_points * setup.per_host).div_ceil(setup.file_systems.max(1));
@@ -176,8 +177,8 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
         row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
         row("client", "client", each(Scope::Client), file_systems, None),
         Row {
-            reckoned: operations * OPERATIONS as u64,
-            ..row("operation", "operation", operations * setup.operations, file_systems, None)
+            reckoned: most,
+            ..row("operation", "operation", most.min(operations * setup.operations), file_systems, None)
         },
         row(
             "access point",

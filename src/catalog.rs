@@ -128,7 +128,8 @@ pub enum Formula {
     ProxyCpu,
     /// One value a sample, in bytes; nothing when it is not known.
     ProxyMemory,
-    /// One value for each operation that was used: its requests.
+    /// One value for each operation that was used: its requests. Of a subject that uses more than it may have series
+    /// for, one value for the rest.
     ByOperation,
     /// 1 for each host and minute in which the file system was mounted.
     Mounted,

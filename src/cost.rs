@@ -33,7 +33,7 @@ pub struct Setup {
     pub max_access_points: u64,
     /// That have figures of their own, on each host.
     pub mount_points: u64,
-    /// NFS operations that a host uses on a file system.
+    /// NFS operations that a host uses on a file system; those beyond [`OPERATIONS`] have no series.
     pub operations: u64,
     /// Hosts a day that end, with another one in their place.
     pub churn: u64,
@@ -91,7 +91,7 @@ impl Estimate {
         self.groups.iter().map(|group| group.on_a_host).sum()
     }
 
-    /// The least `limits.max_series` that leaves nothing out: operations are counted by their allowance there.
+    /// The least `limits.max_series` that leaves nothing out: operations are counted by the most that they may have there.
     pub fn needed(&self) -> u64 {
         self.groups.iter().map(|group| group.reckoned).sum()
     }

@@ -8,8 +8,8 @@
 //!   add, a rate is all bytes of a sample over its time, a latency all milliseconds over all requests.
 //! - A **window** is the time between two readings, cut at minutes: rates and latencies are one value for each;
 //!   one of less than half a second has no rate.
-//!   An interval that spans several windows is shared among them. Readings more than a minute apart leave a
-//!   gap, not a window: bytes and counts are spread over it, rates, latencies and stalls are not.
+//!   An interval that spans several windows is shared among them and what is between them. Readings more than a
+//!   minute apart leave a gap, not a window: bytes and counts are spread over it, rates, latencies and stalls are not.
 //! - A minute closes at the first reading at or after its end. What arrives for a closed minute is a late
 //!   piece: totals only, a second datum with the same timestamp.
 //! - Timestamps are the start of the minute, so that a minute here lies under the same minute of AWS/EFS.

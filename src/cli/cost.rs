@@ -44,7 +44,7 @@ pub struct CostArgs {
     /// The profile that is looked at; without it, the configured one
     #[arg(long, value_parser = profile())]
     profile: Option<Profile>,
-    /// With the profile full: NFS operations that a host uses on a file system
+    /// With the profile full: NFS operations that a host uses on a file system; more than 20 have no more series
     #[arg(long, value_name = "N", value_parser = from_to(1, 100), default_value_t = OPERATIONS as u64)]
     operations: u64,
     /// Write JSON

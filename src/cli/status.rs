@@ -79,7 +79,10 @@ fn write(status: &Status, now: f64, out: &mut impl Write) -> io::Result<()> {
     match (status.series, status.scopes_left_out) {
         (series, 0) => writeln!(out, "series       {series}")?,
         (series, left_out) => {
-            writeln!(out, "series       {series}; {left_out} groups are left out, over limits.max_series")?;
+            writeln!(
+                out,
+                "series       {series}; {left_out} groups are left out, over a limit that the log names"
+            )?;
         }
     }
     let samples = &status.samples;

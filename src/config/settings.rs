@@ -203,7 +203,8 @@ pub const SETTINGS: &[Setting<Config>] = &[
     Setting {
         key: "limits.max_series",
         about: "The most series (metric and dimensions) that this host publishes. What all hosts add up to is \
-                kept first, then the busiest file systems; what is dropped is logged.",
+                kept first (the four of the whole fleet under any limit), then the busiest file systems; what is \
+                dropped is logged.",
         allowed: "a whole number from 1 to 1000",
         put: |config, value| assign(&mut config.limits.max_series, integer(value, 1..=1000)),
         get: |config| number(config.limits.max_series),

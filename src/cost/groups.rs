@@ -67,6 +67,7 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
     };
     let each = |scope| series(profile, scope) as u64;
     let operations = each(Scope::Operation);
+    let most = operations * OPERATIONS as u64;
     let file_systems = ("file system", setup.per_host);
     // As if every host had as many.
     let on_a_host = |all: u64| (all * setup.per_host).div_ceil(setup.file_systems.max(1));
@@ -78,8 +79,8 @@ fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
         row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
         row("client", "client", each(Scope::Client), file_systems, None),
         Row {
-            reckoned: operations * OPERATIONS as u64,
-            ..row("operation", "operation", operations * setup.operations, file_systems, None)
+            reckoned: most,
+            ..row("operation", "operation", most.min(operations * setup.operations), file_systems, None)
         },
         Row {
             most: setup.max_access_points,

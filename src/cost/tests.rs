@@ -52,8 +52,8 @@ fn the_limit_is_used_up_as_the_daemon_does() {
     assert_eq!(limited(Profile::Minimal, 40, three), [4, 0, 33, 2, 0, 0, 0]);
     assert_eq!(limited(Profile::Full, 58, one()), [4, 0, 11, 24, 0, 0, 0]);
     assert_eq!(limited(Profile::Full, 59, one()), [4, 0, 11, 24, 20, 0, 0]);
-    // An operation more or less does not matter to the limit, but is billed.
-    assert_eq!(limited(Profile::Full, 59, Setup { operations: 30, ..one() }), [4, 0, 11, 24, 30, 0, 0]);
+    // Beyond the most that they may have, operations share a series.
+    assert_eq!(limited(Profile::Full, 59, Setup { operations: 30, ..one() }), [4, 0, 11, 24, 20, 0, 0]);
     let others = Setup { cron_script: true, access_points: 2, mount_points: 3, ..one() };
     assert_eq!(limited(Profile::Minimal, 37, others.clone()), [4, 2, 11, 2, 0, 12, 6]);
     assert_eq!(limited(Profile::Minimal, 36, others), [4, 2, 11, 2, 0, 12, 0]);

@@ -26,6 +26,15 @@ pub(super) struct Kept {
     pub(super) instance: Option<LastInstance>,
 }
 
+/// Of the same, what another version can go on from, too: whose it is must be known before anything is sent.
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    own: OwnFigures,
+    #[serde(default)]
+    instance: Option<LastInstance>,
+}
+
 /// The same to be written, without a copy: with a thousand mounts it is large.
 #[derive(Serialize)]
 struct ToKeep<'a> {
@@ -173,7 +182,8 @@ pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Opt
         Ok(kept) => kept,
         Err(error) => {
             warn!(%error, "the counters that were kept are not this version's; counting starts anew");
-            return None;
+            let Told { own, instance } = serde_json::from_slice(counters).ok()?;
+            return Some((Kept { boot_id: None, state: State::default(), own, instance }, false));
         }
     };
     let of_this_boot = kept.boot_id.is_some() && kept.boot_id.as_deref() == boot_id;
@@ -188,11 +198,14 @@ pub(super) fn resume(counters: &[u8], boot_id: Option<&str>, now: Moment) -> Opt
 mod tests {
     use super::*;
 
+    fn resumed(counters: &str) -> Option<(Kept, bool)> {
+        let now = Moment { wall: std::time::Duration::ZERO, monotonic: std::time::Duration::MAX };
+        resume(counters.as_bytes(), Some("b"), now)
+    }
+
     #[test]
     fn counters_of_another_version_are_no_place_to_go_on_from() {
-        let now = Moment { wall: std::time::Duration::ZERO, monotonic: std::time::Duration::MAX };
-        let goes_on =
-            |counters: &str| resume(counters.as_bytes(), Some("b"), now).map(|(_, goes_on)| goes_on);
+        let goes_on = |counters: &str| resumed(counters).map(|(_, goes_on)| goes_on);
         let last = r#""last":{"wall":{"secs":1,"nanos":0},"monotonic":{"secs":1,"nanos":0}}"#;
         let nothing = serde_json::to_string(&State::default()).unwrap();
         let state = nothing.replace(r#""last":null"#, last);
@@ -201,8 +214,23 @@ mod tests {
         assert_eq!(goes_on(&kept(&nothing)), Some(false), "there is no place where counting starts");
         // A minute that was kept by file system, and one without a choice of series.
         let by_file_system = r#""open":{"60":{"observed":true,"windows":[],"file_systems":{}}}"#;
-        assert_eq!(goes_on(&kept(&state.replace(r#""open":{}"#, by_file_system))), None);
-        assert_eq!(goes_on(&kept(&state.replace(r#""series""#, r#""choice""#))), None);
-        assert_eq!((goes_on(""), goes_on("{"), goes_on("[]")), (None, None, None));
+        assert_eq!(goes_on(&kept(&state.replace(r#""open":{}"#, by_file_system))), Some(false));
+        assert_eq!(goes_on(&kept(&state.replace(r#""series""#, r#""choice""#))), Some(false));
+        // As they were before operations were chosen.
+        let without_operations = state.replace(r#","operations":{}"#, "");
+        assert_ne!(without_operations, state);
+        assert_eq!(goes_on(&kept(&without_operations)), Some(true));
+        assert_eq!((goes_on(""), goes_on("{"), goes_on("7")), (None, None, None));
+    }
+
+    #[test]
+    fn counters_of_another_version_still_tell_whose_they_are_and_what_was_lost() {
+        let counters = r#"{"boot_id":"b","state":"of tomorrow","instance":{"id":"i-0123456789abcdef0","boot_id":"b"},
+            "own":{"unidentified_mounts":0,"samples_lost":3,"unknown_outcomes":1}}"#;
+        let (kept, goes_on) = resumed(counters).unwrap();
+        assert!(!goes_on && kept.state.last().is_none());
+        assert_eq!((kept.own.samples_lost, kept.own.unknown_outcomes), (3, 1));
+        let instance = serde_json::to_value(kept.instance.unwrap()).unwrap();
+        assert_eq!(instance["id"], "i-0123456789abcdef0");
     }
 }

@@ -74,7 +74,7 @@ pub struct Status {
     pub sighting: Sighting,
     /// Series that are published.
     pub series: usize,
-    /// Scopes of file systems that are left out: over `limits.max_series`.
+    /// Subjects' scopes that are left out: over `limits.max_series` or `limits.max_mount_points`.
     pub scopes_left_out: usize,
     /// RPC bytes that were not published: nobody read the counters for more than a day.
     pub unpublished_bytes: u64,

@@ -71,10 +71,14 @@ impl Open {
             // A mount of this very second: it is the last window's.
             weights.extend(self.windows.len().checked_sub(1).map(|last| (last, 1)));
         }
+        // What was done in a gap is in no window: a rate over the windows alone would be a peak that never was.
+        let covered: u128 = weights.iter().map(|(_, weight)| *weight).sum();
+        let gap = part.length().as_nanos().saturating_sub(covered);
         match weights.as_slice() {
-            [(place, _)] => account.windows.entry(*place).or_default().traffic.add(traffic),
+            [(place, _)] if gap == 0 => account.windows.entry(*place).or_default().traffic.add(traffic),
             _ => {
-                let shares = traffic.split(&weights.iter().map(|(_, weight)| *weight).collect::<Vec<_>>());
+                let of_windows = weights.iter().map(|(_, weight)| *weight);
+                let shares = traffic.split(&of_windows.chain([gap]).collect::<Vec<_>>());
                 for ((place, _), share) in weights.iter().zip(shares) {
                     account.windows.entry(*place).or_default().traffic.add(&share);
                 }

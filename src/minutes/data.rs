@@ -53,9 +53,9 @@ impl Chosen<'_> {
         data
     }
 
-    fn owner<'a>(&self, minute: Minute, scope: Scope, subject: &'a Subject) -> Option<Owner<'a>> {
+    fn owner<'a>(&'a self, minute: Minute, scope: Scope, subject: &'a Subject) -> Option<Owner<'a>> {
         let published = subject.is_in(scope) && self.series.keeps(scope, subject);
-        published.then_some(Owner { minute, scope, subject })
+        published.then_some(Owner { minute, scope, subject, series: self.series })
     }
 }
 
@@ -74,6 +74,7 @@ struct Owner<'a> {
     minute: Minute,
     scope: Scope,
     subject: &'a Subject,
+    series: &'a Series,
 }
 
 impl Owner<'_> {
@@ -131,9 +132,13 @@ impl Owner<'_> {
     }
 
     fn by_operation(&self, metric: &Metric, traffic: &Traffic) -> Vec<Datum> {
-        let data = traffic.by_operation.iter().map(|(operation, requests)| {
-            let dimensions = self.dimensions(Some(operation));
-            datum(metric, dimensions, self.minute, vec![(*requests as f64, 1.0)])
+        let mut requests: BTreeMap<&str, u64> = BTreeMap::new();
+        for (operation, more) in &traffic.by_operation {
+            let sum = requests.entry(self.series.operation(self.subject, operation)).or_default();
+            *sum = sum.saturating_add(*more);
+        }
+        let data = requests.into_iter().map(|(operation, requests)| {
+            datum(metric, self.dimensions(Some(operation)), self.minute, vec![(requests as f64, 1.0)])
         });
         data.collect()
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Subject;
+use super::subject::{OTHER, Subject};
 use crate::catalog::{METRICS, Profile, Scope, series};
 use crate::model::Minute;
 use crate::traffic::Traffic;
@@ -35,6 +35,17 @@ impl SeriesLimits {
         SeriesLimits { profile, max_series, access_points: None, mount_points: None, cron_script: false }
     }
 
+    /// Whether a scope is published at all. A minute that began under other settings may hold figures of others.
+    fn publishes(&self, scope: Scope) -> bool {
+        let is_on = match scope {
+            Scope::AccessPoint => self.access_points.is_some(),
+            Scope::MountPoint => self.mount_points.is_some(),
+            Scope::CronScript => self.cron_script,
+            Scope::Fleet | Scope::FileSystem | Scope::Client | Scope::Operation => true,
+        };
+        is_on && cost(self.profile, scope) > 0
+    }
+
     /// The most subjects of a scope, and the setting that says so.
     fn most(&self, scope: Scope) -> Option<(usize, &'static str)> {
         match scope {
@@ -52,6 +63,9 @@ pub struct Series {
     limits: Option<SeriesLimits>,
     kept: BTreeMap<Scope, BTreeMap<Subject, Minute>>,
     left_out: BTreeMap<Scope, BTreeMap<Subject, Minute>>,
+    /// The operations of a subject that are published by their own names.
+    #[serde(default)]
+    operations: BTreeMap<Subject, BTreeMap<String, Minute>>,
     #[serde(skip)]
     unreported: Vec<Dropped>,
 }
@@ -74,7 +88,8 @@ const SCOPES: [Scope; 6] = [
     Scope::AccessPoint,
     Scope::MountPoint,
 ];
-/// An allowance for a file system's series by operation, whose number is not known beforehand.
+/// The most series by operation of a file system: kernels know some 70, of which a host uses few. When it uses more,
+/// the last of these is of the others together.
 pub const OPERATIONS: usize = 20;
 /// Seconds for which a share is kept for a subject that is not seen.
 const KEPT_FOR: i64 = 3600;
@@ -109,6 +124,13 @@ impl Series {
         fallback.unwrap_or(subject)
     }
 
+    /// The name under which a subject's operation is published: its own, or that of those that have no series of
+    /// their own together.
+    pub(super) fn operation<'a>(&self, subject: &Subject, name: &'a str) -> &'a str {
+        let own = self.operations.get(subject).is_some_and(|names| names.contains_key(name));
+        if own { name } else { OTHER }
+    }
+
     /// Finds room for those that were seen, by scope and then by traffic.
     pub(super) fn choose<'a>(
         &mut self,
@@ -120,7 +142,12 @@ impl Series {
             *self = Series { limits: Some(limits.clone()), ..Series::default() };
         }
         let mut bytes: BTreeMap<Subject, u64> = BTreeMap::new();
+        let mut operations: BTreeMap<&Subject, BTreeMap<&str, u64>> = BTreeMap::new();
         for (subject, traffic) in seen {
+            for (name, requests) in &traffic.by_operation {
+                let sum = operations.entry(subject).or_default().entry(name).or_default();
+                *sum = sum.saturating_add(*requests);
+            }
             let more = traffic.read.bytes().saturating_add(traffic.write.bytes());
             // Room for those that will find none comes before their own.
             for subject in subject.fallback().into_iter().chain([subject.clone()]) {
@@ -132,23 +159,41 @@ impl Series {
         let mut busiest_first: Vec<(&Subject, u64)> =
             bytes.iter().map(|(subject, sum)| (subject, *sum)).collect();
         busiest_first.sort_by_key(|(_, sum)| Reverse(*sum));
-        for scope in SCOPES.into_iter().filter(|scope| cost(limits.profile, *scope) > 0) {
+        for scope in SCOPES.into_iter().filter(|scope| limits.publishes(*scope)) {
             for (subject, _) in busiest_first.iter().filter(|(subject, _)| subject.is_in(scope)) {
                 if !self.keeps(scope, subject) {
                     self.admit(limits, scope, subject, now);
                 }
             }
         }
+        self.choose_operations(now, &operations);
+    }
+
+    /// Finds room for the operations of those that have any, by requests.
+    fn choose_operations(&mut self, now: Minute, used: &BTreeMap<&Subject, BTreeMap<&str, u64>>) {
+        let nothing = BTreeMap::new();
+        self.operations.retain(|subject, names| {
+            let used = used.get(subject).unwrap_or(&nothing);
+            keep_for_a_while(names, now, |name| used.contains_key(name.as_str()));
+            !names.is_empty()
+        });
+        for (subject, used) in used {
+            if !self.keeps(Scope::Operation, subject) {
+                continue;
+            }
+            let names = self.operations.entry((*subject).clone()).or_default();
+            let mut busiest_first: Vec<_> =
+                used.iter().filter(|(name, _)| !names.contains_key(**name)).collect();
+            busiest_first.sort_by_key(|(_, requests)| Reverse(**requests));
+            let room = (OPERATIONS - 1).saturating_sub(names.len());
+            names.extend(busiest_first.into_iter().take(room).map(|(name, _)| ((*name).to_owned(), now)));
+        }
     }
 
     /// Takes note of who was seen, and forgets who was not for an hour.
     fn give_back(&mut self, now: Minute, seen: &BTreeMap<Subject, u64>) {
         for subjects in self.kept.values_mut().chain(self.left_out.values_mut()) {
-            subjects.retain(|subject, last_seen| {
-                // A clock that was ahead does not keep a share for longer.
-                *last_seen = if seen.contains_key(subject) { now } else { now.min(*last_seen) };
-                now.seconds() - last_seen.seconds() < KEPT_FOR
-            });
+            keep_for_a_while(subjects, now, |subject| seen.contains_key(subject));
         }
     }
 
@@ -178,6 +223,15 @@ impl Series {
             }
         }
     }
+}
+
+/// Takes note of what is seen, and forgets what was not for an hour.
+fn keep_for_a_while<K: Ord>(known: &mut BTreeMap<K, Minute>, now: Minute, is_seen: impl Fn(&K) -> bool) {
+    known.retain(|key, last_seen| {
+        // A clock that was ahead does not keep a share for longer.
+        *last_seen = if is_seen(key) { now } else { now.min(*last_seen) };
+        now.seconds() - last_seen.seconds() < KEPT_FOR
+    });
 }
 
 fn cost(profile: Profile, scope: Scope) -> usize {

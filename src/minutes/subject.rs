@@ -21,8 +21,8 @@ pub enum Subject {
     MountPoint(FileSystemId, String),
 }
 
-/// The access points that have no figures of their own, as the value of `AccessPointId`.
-const OTHER: &str = "other";
+/// What has no figures of its own, together: the value of `AccessPointId`, or of `Operation`.
+pub(super) const OTHER: &str = "other";
 
 impl Subject {
     /// Whether it has figures in that scope.

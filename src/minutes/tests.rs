@@ -102,6 +102,25 @@ fn a_window_that_crosses_a_minute_is_a_sample_of_both() {
 }
 
 #[test]
+fn a_mount_that_is_seen_again_after_a_gap_has_no_peak_of_the_time_that_nobody_looked_at() {
+    let mut host = Host::new(Profile::Minimal);
+    host.observe(0.0, &[]);
+    host.observe(10.0, &[(ONE, 1 << 20, 1, false)]);
+    // Nobody reads for 100 s; the first reading after that does not show it.
+    host.observe(110.0, &[]);
+    host.observe(120.0, &[(ONE, 110 << 20, 110, false)]);
+    let data = host.close();
+    // 1 MiB/s all the time: 60 MiB of the minute, of which 10 in the one window that there is.
+    assert_eq!(Host::values(&data, "ReadBytes", 60), [f64::from(60 << 20)]);
+    assert_eq!(Host::values(&data, "ReadThroughput", 60), [1.0; 10]);
+    let latency = data.iter().find(|datum| datum.metric == "ReadLatency").unwrap();
+    assert_eq!(
+        (latency.timestamp.seconds(), latency.counts.as_slice()),
+        (1_796_040_060, &[f64::from(10 << 20)][..])
+    );
+}
+
+#[test]
 fn what_proxies_use_is_a_share_of_a_core_over_the_time_that_passed() {
     let mut host = Host::new(Profile::Full);
     let subject: Subject = ONE.parse().unwrap();
@@ -186,4 +205,32 @@ fn access_points_without_their_own_series_are_added_up_with_the_others() {
         .sum();
     // 50 of 60 seconds.
     assert_eq!(late, 75.0);
+}
+
+#[test]
+fn no_more_operations_are_published_than_the_limit_of_series_reckons_with() {
+    let mut host = Host::new(Profile::Full);
+    let mut traffic = Traffic::default();
+    traffic.by_operation.extend((1..=25).map(|requests| (format!("OP_{requests:02}"), requests)));
+    let data = |host: &mut Host, at: f64, traffic: &Traffic| {
+        let elapsed = Duration::from_secs(60);
+        let number = DeviceNumber { major: 0, minor: 7 };
+        let interval = Interval { number, end: moment(at), elapsed, traffic: traffic.clone() };
+        let subjects = vec![ONE.parse().unwrap()];
+        host.minutes.observe(moment(at), GRID, [Observed { interval: &interval, subjects, stalled: false }]);
+        let data = host.close().into_iter().filter(|datum| datum.metric == "OperationRequests");
+        data.map(|datum| (datum.dimensions[2].value.clone().unwrap(), datum.values[0])).collect::<Vec<_>>()
+    };
+    host.observe(0.0, &[]);
+    let found = data(&mut host, 60.0, &traffic);
+    assert_eq!(
+        (found.len(), found[0].clone(), found[19].clone()),
+        (20, ("OP_07".to_owned(), 7.0), ("other".to_owned(), f64::from(1 + 2 + 3 + 4 + 5 + 6)),)
+    );
+    // No request is lost, and the next minute is published under the same names.
+    assert_eq!(found.iter().map(|(_, requests)| requests).sum::<f64>(), f64::from(25 * 26 / 2));
+    traffic.by_operation.remove("OP_25");
+    *traffic.by_operation.get_mut("OP_01").unwrap() = 1000;
+    let found = data(&mut host, 120.0, &traffic);
+    assert_eq!(found.last(), Some(&("other".to_owned(), f64::from(1000 + 2 + 3 + 4 + 5 + 6))));
 }

@@ -14,6 +14,22 @@ impl Chooser {
         Chooser { limits: SeriesLimits::new(profile, max_series), series: Series::default(), minute: 0 }
     }
 
+    /// The next minute, of a file system that used operations 0, 1 .. so many times.
+    fn choose_operations(&mut self, requests: &[u64]) {
+        let by_operation = requests.iter().enumerate().map(|(name, requests)| (name.to_string(), *requests));
+        let traffic = Traffic {
+            by_operation: by_operation.filter(|(_, requests)| *requests > 0).collect(),
+            ..Traffic::default()
+        };
+        let now = self.now();
+        self.series.choose(&self.limits, now, [(&subject("1"), &traffic)]);
+    }
+
+    fn now(&mut self) -> Minute {
+        self.minute += 1;
+        Minute::of(Duration::from_secs(1_796_040_000 + 60 * (self.minute - 1)))
+    }
+
     /// The next minute, of subjects that read and wrote so many bytes.
     fn choose(&mut self, seen: &[(&str, u64)]) {
         let traffic = |bytes: u64| {
@@ -22,8 +38,7 @@ impl Chooser {
             traffic
         };
         let seen: Vec<_> = seen.iter().map(|(name, bytes)| (subject(name), traffic(*bytes))).collect();
-        let now = Minute::of(Duration::from_secs(1_796_040_000 + 60 * self.minute));
-        self.minute += 1;
+        let now = self.now();
         self.series.choose(&self.limits, now, seen.iter().map(|(subject, traffic)| (subject, traffic)));
     }
 
@@ -266,4 +281,48 @@ fn mount_points_come_last_and_the_limit_in_the_way_is_named() {
     chooser.choose(&seen);
     assert_eq!(chooser.kept(Scope::MountPoint), ["1 /x"]);
     assert_eq!(chooser.dropped(), [(Scope::MountPoint, "1 /y".to_owned(), MAX_SERIES)]);
+}
+
+#[test]
+fn operations_have_no_more_series_than_are_reckoned_for_them() {
+    let own = |chooser: &Chooser, name: &str| chooser.series.operation(&subject("1"), name) == name;
+    let mut chooser = Chooser::new(Profile::Full, 59);
+    // As many as a kernel knows; 69 is the busiest.
+    let all: Vec<u64> = (1..=70).collect();
+    chooser.choose_operations(&all);
+    let names: Vec<String> = (0..70).map(|name| name.to_string()).collect();
+    let kept: Vec<&str> = names.iter().map(String::as_str).filter(|name| own(&chooser, name)).collect();
+    assert_eq!((kept.len(), kept[0], kept[18]), (19, "51", "69"), "and the twentieth is of the others");
+    assert_eq!(chooser.used(), 59);
+    // It stays so, over a restart too, until one is not used for an hour.
+    let written = serde_json::to_string(&chooser.series).unwrap();
+    chooser.series = serde_json::from_str(&written).unwrap();
+    let mut without_the_busiest: Vec<u64> = (1..=70).rev().collect();
+    without_the_busiest[69] = 0;
+    for _ in 0..59 {
+        chooser.choose_operations(&without_the_busiest);
+        assert!(own(&chooser, "69") && own(&chooser, "51") && !own(&chooser, "0"));
+    }
+    chooser.choose_operations(&without_the_busiest);
+    assert!(!own(&chooser, "69") && own(&chooser, "51") && own(&chooser, "0") && !own(&chooser, "1"));
+}
+
+#[test]
+fn operations_without_room_are_not_chosen() {
+    let mut chooser = Chooser::new(Profile::Full, 58);
+    chooser.choose_operations(&[1, 2]);
+    assert_eq!((chooser.series.operations.len(), chooser.series.left_out()), (0, 1));
+}
+
+#[test]
+fn a_minute_that_began_under_other_settings_publishes_nothing_that_is_off_now() {
+    let mut chooser = Chooser::new(Profile::Fleet, 1000);
+    chooser.limits.cron_script = true;
+    (chooser.limits.access_points, chooser.limits.mount_points) = (Some(5), Some(5));
+    let seen = [("host", 9), ("1", 9), ("1 a", 9), ("1 /x", 9)];
+    chooser.choose(&seen);
+    assert_eq!(chooser.used(), 4 + 2 + 11 + 2 * 6 + 6);
+    chooser.limits = SeriesLimits::new(Profile::Fleet, 1000);
+    chooser.choose(&seen);
+    assert_eq!((chooser.used(), chooser.series.left_out(), chooser.dropped()), (4 + 11, 0, vec![]));
 }

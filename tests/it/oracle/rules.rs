@@ -282,7 +282,10 @@ impl Rules {
             {
                 *last = 1;
             }
-            for (place, amounts) in split(&amounts, &weights).iter().enumerate() {
+            // What was done while nobody looked is in no window.
+            let windows = weights.len();
+            weights.push((part.1 - part.0 - weights.iter().sum::<i128>()).max(0));
+            for (place, amounts) in split(&amounts, &weights).iter().enumerate().take(windows) {
                 if weights[place] > 0 {
                     add(account.shares.entry(place).or_default(), amounts);
                 }

@@ -1,6 +1,6 @@
 //! A reading's way through the pure stages: parsed, joined, named, sampled, added to its minute.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -142,11 +142,11 @@ impl Monitor {
         let by_operation = self.settings.series.profile == Profile::Full;
         let held = self.attribution.held(moment);
         let intervals = self.state.sampler.observe(moment, &seen, &held, by_operation);
-        let superblocks: HashMap<DeviceNumber, &Superblock<'_>> =
-            seen.superblocks.iter().map(|superblock| (superblock.number, superblock)).collect();
+        // Intervals come in the order of the reading.
+        let mut superblocks = seen.superblocks.iter();
         let observed = intervals.iter().filter_map(|interval| {
+            let superblock = superblocks.find(|superblock| superblock.number == interval.number)?;
             let Some(Answer::Efs(identity)) = self.attribution.answer(interval.number) else { return None };
-            let superblock = superblocks.get(&interval.number)?;
             let subjects = subjects::of(superblock, identity, &self.settings.series);
             let stalled = self.stalls.stalled(interval.number).is_some();
             Some(Observed { interval, subjects, stalled })

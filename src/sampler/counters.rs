@@ -13,6 +13,9 @@ pub struct Names {
     /// The operation that was last found at each place of a record: the next record most likely agrees.
     #[serde(skip)]
     places: Vec<u16>,
+    /// How many operations the last record used: the next one most likely uses as many.
+    #[serde(skip)]
+    used: usize,
 }
 
 impl Names {
@@ -68,16 +71,25 @@ const ZERO: OpCounters = OpCounters {
     errors: Some(0),
 };
 
+fn is_used(counters: &OpCounters) -> bool {
+    let OpCounters { requests, transmissions, timeouts, bytes_sent, bytes_received, .. } = *counters;
+    let OpCounters { queue_ms, rtt_ms, execute_ms, errors, .. } = *counters;
+    let counts = requests | transmissions | timeouts | bytes_sent | bytes_received | errors.unwrap_or(0);
+    counts != 0 || queue_ms | rtt_ms | execute_ms != 0
+}
+
 impl Counters {
     /// The counters of a reading.
     pub fn of(statistics: &Statistics<'_>, names: &mut Names) -> Counters {
-        let operations = statistics.operations.iter().enumerate().filter_map(|(place, operation)| {
-            let used = operation.counters != ZERO && operation.counters != OpCounters::default();
-            (used && Kind::of(operation.name) != Kind::Session)
-                .then(|| (names.find(place, operation.name), operation.counters))
-        });
+        let mut operations = Vec::with_capacity(names.used);
+        for (place, operation) in statistics.operations.iter().enumerate() {
+            if is_used(&operation.counters) && Kind::of(operation.name) != Kind::Session {
+                operations.push((names.find(place, operation.name), operation.counters));
+            }
+        }
+        names.used = operations.len();
         Counters {
-            operations: operations.collect(),
+            operations,
             payload_read: statistics.bytes.get(4).copied().unwrap_or(0),
             payload_written: statistics.bytes.get(5).copied().unwrap_or(0),
             lines: statistics.operations.len(),

@@ -237,7 +237,7 @@ pub const METRICS: &[Metric] = &[
     metric!("WriteQueue", Milliseconds, DETAIL, Mean(|t| t.write.queue),
         "Mean time of a WRITE from its start to its last transmission."),
     metric!("OperationRequests", Count, &[(Scope::Operation, Full)], ByOperation,
-        "Finished requests of one operation, by the kernel's name for it; none when there were none."),
+        "Finished requests of one operation, by the kernel's name for it; none when there were none, `other` for those beyond the 19 busiest."),
     metric!("ProxyCpu", Percent, DETAIL, ProxyCpu,
         "Share of a core that efs-proxy or stunnel uses for the file system's mounts; none while one of them is not known."),
     metric!("ProxyMemory", Bytes, DETAIL, ProxyMemory,

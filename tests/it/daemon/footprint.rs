@@ -13,8 +13,6 @@ use crate::fake::tls::Certificate;
 
 const BINARY: u64 = 10_000_000;
 const RESIDENT_KIB: u64 = 10 * 1024;
-/// How much more of the program's file than it uses the kernel may map along, by what the page cache holds.
-const MAPPED_ALONG_KIB: u64 = 512;
 const RESIDENT_KIB_A_MOUNT: u64 = 20;
 /// Longer than a minute: one is closed and written.
 const LIFE: Duration = Duration::from_secs(65);
@@ -89,7 +87,7 @@ fn the_released_program_is_small_in_size_memory_and_threads() {
         (few.join().unwrap(), many.join().unwrap())
     });
     println!("{size} bytes, with 10 mounts {few:?}, with 1,000 mounts {many:?}");
-    assert!(few.resident_kib <= RESIDENT_KIB + MAPPED_ALONG_KIB, "{few:?}");
+    assert!(few.resident_kib <= RESIDENT_KIB, "{few:?}");
     let more = many.resident_kib.saturating_sub(few.resident_kib);
     assert!(more <= RESIDENT_KIB_A_MOUNT * 990, "{many:?}");
     for footprint in [few, many] {

@@ -34,6 +34,7 @@ mod mounts;
 mod mountstats;
 mod oracle;
 mod parity;
+mod paused;
 mod proxies;
 mod readme;
 mod record;

@@ -1,21 +1,10 @@
 //! How it ends: what a round's exit status says, what signals do, and that nothing holds it.
 
-use std::cell::RefCell;
 use std::fs;
 use std::future::{pending, ready};
 use std::time::Duration;
 
-use efsmon::catalog::Profile;
-use efsmon::clock::Clock;
 use efsmon::daemon::host::{HostFinder, Surroundings};
-use efsmon::daemon::runtime::RuntimeDirectory;
-use efsmon::daemon::{Daemon, Edges, Settings};
-use efsmon::minutes::SeriesLimits;
-use efsmon::model::{Batch, Moment};
-use efsmon::monitor;
-use efsmon::publish::{Failure, Publisher, Sink};
-use efsmon::source::{Namespace, Roots, Source};
-use efsmon::spool::{Directory, Limits, Spool};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::machine::{DEVICE_A, FS_A, Machine};
@@ -23,6 +12,7 @@ use super::process::{Efsmon, stderr};
 use super::{spooled, sum};
 use crate::fake::cloudwatch::{CloudWatch, Fault};
 use crate::fake::imds::{Imds, Mode};
+use crate::paused::{self, Home, Paused, Recorder};
 
 #[test]
 fn a_round_that_sent_everything_in_two_pieces_succeeds() {
@@ -125,60 +115,18 @@ fn a_resolver_that_hangs_does_not_hold_the_end() {
     assert_eq!(cloudwatch.puts(), []);
 }
 
-/// Time that stands still while nothing waits for it.
-struct Paused(tokio::time::Instant);
-
-impl Clock for Paused {
-    fn now(&self) -> Moment {
-        let since = self.0.elapsed();
-        Moment {
-            wall: Duration::from_secs(1_796_040_030) + since,
-            monotonic: Duration::from_secs(5000) + since,
-        }
-    }
-}
-
-/// Takes everything, a second later.
-#[derive(Default)]
-struct Slow(RefCell<Vec<Batch>>);
-
-impl Sink for Slow {
-    async fn put(&self, batch: &Batch) -> Result<(), Failure> {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        self.0.borrow_mut().push(batch.clone());
-        Ok(())
-    }
-}
-
 /// The requests that were sent and the files that are left after four minutes of which nothing was due, and an end
 /// that a second signal may shorten.
 fn sent_and_left(second_signal: impl AsyncFn()) -> (usize, usize) {
     let machine = Machine::new();
     machine.mount(DEVICE_A, "/mnt/a");
-    let path = |name: &str| machine.path().join(name);
-    let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
-    let source = Source::new(roots, Namespace::Own);
-    let runtime = RuntimeDirectory::lock(&path("run")).unwrap();
-    let opened = Spool::open(Directory::open(&path("state")).unwrap(), "m", Limits::default()).unwrap();
-    let publisher = Publisher::new("m", Duration::from_secs(6000), fastrand::Rng::with_seed(1));
-    let settings = Settings {
-        monitor: monitor::Settings {
-            sample_interval: Duration::from_secs(10),
-            series: SeriesLimits::new(Profile::Minimal, 50),
-            mounts: Vec::new(),
-            stall_after: Duration::from_secs(30),
-        },
-        namespace: "EFSMon".to_owned(),
-        publishes: true,
-    };
-    let sink = Slow::default();
-    let tokio =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    tokio.block_on(async {
-        let clock = Paused(tokio::time::Instant::now());
-        let finder = HostFinder::new(Some("h".to_owned()), &source, Surroundings::Host);
-        let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
-        let mut daemon = Daemon::new(settings, edges, opened, publisher);
+    let home = Home::at(machine.path());
+    let sent = paused::live(async {
+        let clock = Paused::at(Duration::from_secs(1_796_040_030));
+        let finder = HostFinder::new(Some("h".to_owned()), &home.source, Surroundings::Host);
+        let sink = Recorder::that_takes(Duration::from_secs(1));
+        let publisher = paused::publisher("m", Duration::from_secs(6000));
+        let mut daemon = home.daemon(paused::settings(), &clock, publisher);
         let mut signals = 0;
         let signal = async || {
             signals += 1;
@@ -188,8 +136,9 @@ fn sent_and_left(second_signal: impl AsyncFn()) -> (usize, usize) {
             }
         };
         daemon.run(&sink, &finder, signal).await;
+        sink.requests()
     });
-    (sink.0.into_inner().len(), spooled(&machine).len())
+    (sent, spooled(&machine).len())
 }
 
 #[test]

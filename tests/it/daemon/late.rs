@@ -11,46 +11,15 @@ use std::time::Duration;
 
 use efsmon::aws::ecs::{Task, TaskError};
 use efsmon::aws::host::{Answer, Instance};
-use efsmon::catalog::Profile;
-use efsmon::clock::Clock;
 use efsmon::daemon::host::{HostFinder, HostSource, Identity, Metadata, Surroundings};
-use efsmon::daemon::runtime::RuntimeDirectory;
-use efsmon::daemon::{Daemon, Edges, Settings};
-use efsmon::minutes::SeriesLimits;
-use efsmon::model::{Batch, Datum, Host, Moment};
-use efsmon::monitor;
-use efsmon::publish::{Failure, Publisher, Sink};
-use efsmon::source::{Namespace, Roots, Source};
-use efsmon::spool::{Directory, Limits, Spool};
+use efsmon::model::{Datum, Host};
+
+use crate::paused::{self, Home, Paused, Recorder};
 
 const FS: &str = "fs-0123456789abcdef0";
 pub const INSTANCE: &str = "i-0123456789abcdef0";
 /// 2026-11-30T12:00:00Z.
 const NOON: u64 = 1_796_040_000;
-
-#[derive(Clone, Copy)]
-struct Paused {
-    start: tokio::time::Instant,
-    /// The time of day at the start, since 1970.
-    wall: Duration,
-    /// After so long the time of day is set forward by so much.
-    step: (Duration, Duration),
-}
-
-impl Paused {
-    fn at_noon() -> Paused {
-        let never = (Duration::MAX, Duration::ZERO);
-        Paused { start: tokio::time::Instant::now(), wall: Duration::from_secs(NOON), step: never }
-    }
-}
-
-impl Clock for Paused {
-    fn now(&self) -> Moment {
-        let since = self.start.elapsed();
-        let step = if since > self.step.0 { self.step.1 } else { Duration::ZERO };
-        Moment { wall: self.wall + since + step, monotonic: Duration::from_secs(5000) + since }
-    }
-}
 
 /// Silent until then, for a second each time.
 struct Late {
@@ -87,21 +56,6 @@ impl Metadata for &Late {
 
     async fn task(&self, _: &str) -> Result<Task, TaskError> {
         self.task.clone().ok_or(TaskError::Refused(500))
-    }
-}
-
-/// What was put, and when, since the start.
-struct Recorder {
-    clock: Paused,
-    data: RefCell<Vec<(Duration, Datum)>>,
-}
-
-impl Sink for Recorder {
-    async fn put(&self, batch: &Batch) -> Result<(), Failure> {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let now = self.clock.start.elapsed();
-        self.data.borrow_mut().extend(batch.data.iter().map(|datum| (now, datum.clone())));
-        Ok(())
     }
 }
 
@@ -204,37 +158,19 @@ pub fn boot(directory: &Path, boot: Boot) -> Run {
     fs::write(path("proc/sys/kernel/random/boot_id"), boot.id).unwrap();
     fs::write(path("proc/sys/kernel/hostname"), "ip-10-0-1-5\n").unwrap();
     fs::write(path("sys/class/dmi/id/sys_vendor"), "Amazon EC2\n").unwrap();
-    let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
-    let source = Source::new(roots, Namespace::Own);
-    let runtime = RuntimeDirectory::lock(&path("run")).unwrap();
-    let opened = Spool::open(Directory::open(&path("state")).unwrap(), "m", Limits::default()).unwrap();
-    let publisher = Publisher::new("m", Duration::from_secs(60), fastrand::Rng::with_seed(1));
-    let settings = Settings {
-        monitor: monitor::Settings {
-            sample_interval: Duration::from_secs(10),
-            series: SeriesLimits::new(Profile::Minimal, 50),
-            stall_after: Duration::from_secs(30),
-            mounts: Vec::new(),
-        },
-        namespace: "EFSMon".to_owned(),
-        publishes: true,
-    };
+    let home = Home::at(directory);
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    let tokio =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let (data, asked) = tracing::subscriber::with_default(subscriber, || {
-        tokio.block_on(async {
-            let start = tokio::time::Instant::now();
-            let wall = Duration::from_secs(NOON) + boot.begins;
-            let clock = Paused { start, wall, step: boot.step };
+        paused::live(async {
+            let clock = Paused { step: boot.step, ..Paused::at(Duration::from_secs(NOON) + boot.begins) };
             let late = Late { instance: boot.instance, ..Late::new(clock, boot.answers) };
             let procfs = path("proc");
-            let finder = HostFinder::new(None, &source, Surroundings::Host).with_metadata(&late);
-            let sink = Recorder { clock, data: RefCell::default() };
-            let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
-            let mut daemon = Daemon::new(settings, edges, opened, publisher);
+            let finder = HostFinder::new(None, &home.source, Surroundings::Host).with_metadata(&late);
+            let sink = Recorder::that_takes(Duration::from_millis(50));
+            let publisher = paused::publisher("m", Duration::from_secs(60));
+            let mut daemon = home.daemon(paused::settings(), &clock, publisher);
             let end = async || match boot.power_cut {
                 true => std::future::pending().await,
                 false => tokio::time::sleep(boot.lasts).await,
@@ -242,12 +178,12 @@ pub fn boot(directory: &Path, boot: Boot) -> Run {
             tokio::select! {
                 () = daemon.run(&sink, &finder, end) => {}
                 () = tokio::time::sleep(boot.lasts), if boot.power_cut => {}
-                () = be_the_kernel(&procfs, start) => unreachable!(),
+                () = be_the_kernel(&procfs, clock.start) => unreachable!(),
             }
-            (sink.data.take(), late.asked.take())
+            (sink.data(), late.asked.take())
         })
     });
-    let status = serde_json::from_slice(&fs::read(path("run/status.json")).unwrap()).unwrap();
+    let status = home.status();
     Run { data, log: String::from_utf8(log.0.lock().unwrap().clone()).unwrap(), status, asked }
 }
 
@@ -357,15 +293,12 @@ fn in_a_task(
     if asset_tag {
         fs::write(path("sys/class/dmi/id/board_asset_tag"), "i-0fedcba9876543210\n").unwrap();
     }
-    let roots = Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") };
-    let source = Source::new(roots, Namespace::Own);
-    let tokio =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    tokio.block_on(async {
-        let clock = Paused::at_noon();
+    let home = Home::at(directory.path());
+    paused::live(async {
+        let clock = Paused::at(Duration::from_secs(NOON));
         let late = Late { task, ..Late::new(clock, from) };
         let surroundings = Surroundings::Task { endpoint: "http://agent".to_owned(), on_fargate };
-        let finder = HostFinder::new(None, &source, surroundings).with_metadata(&late);
+        let finder = HostFinder::new(None, &home.source, surroundings).with_metadata(&late);
         let identity = finder.find(&clock).await;
         (identity, clock.start.elapsed(), late.asked.take())
     })

@@ -1,6 +1,5 @@
 //! What a replay prints is what the daemon sent.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -9,46 +8,15 @@ use efsmon::catalog::Profile;
 use efsmon::clock::Clock;
 use efsmon::daemon::dry_run::DryRun;
 use efsmon::daemon::host::{HostFinder, Surroundings};
-use efsmon::daemon::runtime::RuntimeDirectory;
-use efsmon::daemon::{Daemon, Edges, Settings, until_multiple};
+use efsmon::daemon::{Settings, until_multiple};
 use efsmon::minutes::SeriesLimits;
-use efsmon::model::{Batch, Datum, Host, Moment};
+use efsmon::model::{Datum, Host};
 use efsmon::monitor;
-use efsmon::publish::{Failure, Publisher, Sink};
 use efsmon::recording::{About, Header, Recorder, Recording, Tick};
-use efsmon::source::{Namespace, Roots, Source};
-use efsmon::spool::{Directory, Limits, Spool};
 use serde_json::{Map, Value, json};
 
 use super::data;
-
-/// Time that passes when everybody waits.
-struct Paused {
-    start: tokio::time::Instant,
-}
-
-impl Clock for Paused {
-    fn now(&self) -> Moment {
-        let since = self.start.elapsed();
-        Moment {
-            wall: Duration::from_millis(1_796_040_003_250) + since,
-            monotonic: Duration::from_secs(5000) + since,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Sent {
-    data: RefCell<Vec<Datum>>,
-}
-
-impl Sink for Sent {
-    async fn put(&self, batch: &Batch) -> Result<(), Failure> {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        self.data.borrow_mut().extend(batch.data.iter().cloned());
-        Ok(())
-    }
-}
+use crate::paused::{self, Home, Paused};
 
 const NUMBERS: &str = "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(10);
@@ -111,31 +79,20 @@ fn a_replay_prints_what_the_daemon_sent() {
     }
     fs::write(path("proc/sys/kernel/random/boot_id"), "b\n").unwrap();
     show(root.path(), 0);
-    let source = Source::new(
-        Roots { procfs: path("proc"), sysfs: path("sys"), efs_state: path("efs") },
-        Namespace::Own,
-    );
+    let home = Home::at(root.path());
     let settings = Settings {
         monitor: monitor::Settings {
-            sample_interval: SAMPLE_INTERVAL,
             series: SeriesLimits::new(Profile::Full, 100),
-            mounts: Vec::new(),
-            stall_after: Duration::from_secs(30),
+            ..paused::settings().monitor
         },
-        namespace: "EFSMon".to_owned(),
-        publishes: true,
+        ..paused::settings()
     };
-    let runtime = RuntimeDirectory::lock(&path("run")).unwrap();
-    let opened = Spool::open(Directory::open(&path("state")).unwrap(), "m", Limits::default()).unwrap();
-    let publisher = Publisher::new("host", Duration::from_secs(60), fastrand::Rng::with_seed(1));
-    let sink = Sent::default();
-    let tokio =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    tokio.block_on(async {
-        let clock = Paused { start: tokio::time::Instant::now() };
-        let finder = HostFinder::new(Some("host".to_owned()), &source, Surroundings::Container);
-        let edges = Edges { source: &source, clock: &clock, runtime: &runtime };
-        let mut daemon = Daemon::new(settings.clone(), edges, opened, publisher);
+    let sent = paused::live(async {
+        let clock = Paused::at(Duration::from_millis(1_796_040_003_250));
+        let finder = HostFinder::new(Some("host".to_owned()), &home.source, Surroundings::Container);
+        let sink = paused::Recorder::that_takes(Duration::from_millis(50));
+        let publisher = paused::publisher("host", Duration::from_secs(60));
+        let mut daemon = home.daemon(settings.clone(), &clock, publisher);
         let life = daemon.run(&sink, &finder, async || tokio::time::sleep(END).await);
         let world = async {
             for second in (5..600).step_by(5) {
@@ -151,7 +108,7 @@ fn a_replay_prints_what_the_daemon_sent() {
             let header = Header::new(SAMPLE_INTERVAL, false);
             let mut recorder = Recorder::create(&path("kept"), &header, &About::default()).unwrap();
             for number in 1.. {
-                recorder.write(&Tick::take(number, &source, &clock)).unwrap();
+                recorder.write(&Tick::take(number, &home.source, &clock)).unwrap();
                 let left = END.saturating_sub(clock.start.elapsed());
                 if left.is_zero() {
                     break;
@@ -160,8 +117,9 @@ fn a_replay_prints_what_the_daemon_sent() {
             }
         };
         tokio::join!(life, world, recorder);
+        sink.data()
     });
-    let mut sent: Vec<Value> = sink.data.borrow().iter().map(as_json).collect();
+    let mut sent: Vec<Value> = sent.iter().map(|(_, datum)| as_json(datum)).collect();
     sent.sort_by_key(Value::to_string);
     let lost: f64 =
         sent.iter().filter(|d| d["metric"] == "SamplesLost").filter_map(|d| d["values"][0].as_f64()).sum();

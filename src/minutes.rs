@@ -31,7 +31,7 @@ mod span;
 mod subject;
 
 use account::{Open, Window};
-pub use series::{Dropped, OPERATIONS, Series, SeriesLimits};
+pub use series::{Dropped, OPERATIONS, Series, SeriesLimits, reckoned};
 use span::{Span, minute_ended_by, snap};
 pub use subject::Subject;
 

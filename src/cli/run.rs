@@ -115,15 +115,18 @@ pub(super) fn source_of(config: &Config, namespace: Namespace) -> Source {
 /// What EFS said of addresses to the daemon, where `identity.lookup` allows to ask. With a recording that is what
 /// `--state-dir` names: what this machine's daemon keeps is of no use.
 pub(super) fn targets(config: &Config) -> Option<Targets> {
+    if !config.identity.lookup {
+        return None;
+    }
     let is_named = |key| matches!(config.origin(key), Origin::Flag { .. });
-    let is_recording = || !matches!(Recording::open(&config.source.procfs), Ok(None));
-    let kept = match (is_named("source.procfs") || is_recording(), is_named("state_dir")) {
+    let is_recording = !matches!(Recording::open(&config.source.procfs), Ok(None));
+    let kept = match (is_recording || is_named("source.procfs"), is_named("state_dir")) {
         // Another machine's files, and a person says that they belong together.
         (true, true) => kept_targets(&config.state_dir, None),
-        (true, false) if is_recording() => None,
+        (true, false) if is_recording => None,
         _ => kept_targets(&config.state_dir, Some(&source(config).installation())),
     };
-    config.identity.lookup.then(|| kept.unwrap_or_default())
+    Some(kept.unwrap_or_default())
 }
 
 /// The `[[mounts]]` of the configuration.
@@ -156,12 +159,12 @@ fn settings(config: &Config) -> Settings {
 
 /// The role to publish as.
 fn role(config: &Config, finder: &HostFinder) -> Option<Role> {
+    let publish = &config.publish;
+    let arn = publish.role_arn.clone()?;
     let host = match finder.without_network() {
         Host::Known(id) => Some(id),
         Host::Pending | Host::Unknown => None,
     };
-    let publish = &config.publish;
-    let arn = publish.role_arn.clone()?;
     Some(Role::new(arn, publish.external_id.clone(), host.as_deref()))
 }
 

@@ -3,7 +3,7 @@
 
 use super::Setup;
 use crate::catalog::{Profile, Scope, series};
-use crate::minutes::OPERATIONS;
+use crate::minutes::reckoned;
 
 /// Series of one kind: how many, as a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,46 +54,41 @@ struct Rest {
 
 /// All scopes, in the order in which the daemon uses `limits.max_series` up.
 fn rows(profile: Profile, setup: &Setup) -> [Row; 7] {
-    let row = |name, key, series, (of, on_a_host), shared| Row {
+    let row = |name, key, scope, (of, on_a_host), shared| Row {
         name,
         key,
-        series,
-        reckoned: series,
+        series: series(profile, scope) as u64,
+        reckoned: reckoned(profile, scope) as u64,
         of,
         on_a_host,
         shared,
         most: u64::MAX,
         rest: Rest::default(),
     };
-    let each = |scope| series(profile, scope) as u64;
-    let operations = each(Scope::Operation);
-    let most = operations * OPERATIONS as u64;
     let file_systems = ("file system", setup.per_host);
     // As if every host had as many.
     let on_a_host = |all: u64| (all * setup.per_host).div_ceil(setup.file_systems.max(1));
     let access_points = ("access point", on_a_host(setup.access_points));
     let mount_points = ("mount point", setup.mount_points);
+    let operations = row("operation", "operation", Scope::Operation, file_systems, None);
     [
-        row("fleet", "fleet", each(Scope::Fleet), ("", 1), Some(1)),
-        row("cron script", "cron_script", each(Scope::CronScript), ("", u64::from(setup.cron_script)), None),
-        row("file system", "file_system", each(Scope::FileSystem), file_systems, Some(setup.file_systems)),
-        row("client", "client", each(Scope::Client), file_systems, None),
-        Row {
-            reckoned: most,
-            ..row("operation", "operation", most.min(operations * setup.operations), file_systems, None)
-        },
+        row("fleet", "fleet", Scope::Fleet, ("", 1), Some(1)),
+        row("cron script", "cron_script", Scope::CronScript, ("", u64::from(setup.cron_script)), None),
+        row("file system", "file_system", Scope::FileSystem, file_systems, Some(setup.file_systems)),
+        row("client", "client", Scope::Client, file_systems, None),
+        Row { series: operations.reckoned.min(operations.series * setup.operations), ..operations },
         Row {
             most: setup.max_access_points,
             rest: Rest { on_a_host: on_a_host(setup.with_access_points), all: setup.with_access_points },
             ..row(
                 "access point",
                 "access_point",
-                each(Scope::AccessPoint),
+                Scope::AccessPoint,
                 access_points,
                 Some(setup.access_points),
             )
         },
-        row("mount point", "mount_point", each(Scope::MountPoint), mount_points, None),
+        row("mount point", "mount_point", Scope::MountPoint, mount_points, None),
     ]
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::subject::{OTHER, Subject};
-use crate::catalog::{METRICS, Profile, Scope, series};
+use crate::catalog::{Profile, Scope, series};
 use crate::model::Minute;
 use crate::traffic::Traffic;
 
@@ -43,7 +43,7 @@ impl SeriesLimits {
             Scope::CronScript => self.cron_script,
             Scope::Fleet | Scope::FileSystem | Scope::Client | Scope::Operation => true,
         };
-        is_on && cost(self.profile, scope) > 0
+        is_on && reckoned(self.profile, scope) > 0
     }
 
     /// The most subjects of a scope, and the setting that says so.
@@ -102,7 +102,7 @@ impl Series {
 
     /// How many series are published.
     pub fn used(&self, profile: Profile) -> usize {
-        let kept: usize = self.kept.iter().map(|(scope, kept)| cost(profile, *scope) * kept.len()).sum();
+        let kept: usize = self.kept.iter().map(|(scope, kept)| reckoned(profile, *scope) * kept.len()).sum();
         series(profile, Scope::Fleet) + kept
     }
 
@@ -203,7 +203,7 @@ impl Series {
         let most = limits.most(scope).filter(|_| !subject.is_rest());
         let limit = match most {
             Some((most, setting)) if with_their_own >= most => Some(setting),
-            _ if self.used(limits.profile) + cost(limits.profile, scope) > limits.max_series => {
+            _ if self.used(limits.profile) + reckoned(limits.profile, scope) > limits.max_series => {
                 Some("limits.max_series")
             }
             _ => None,
@@ -234,11 +234,10 @@ fn keep_for_a_while<K: Ord>(known: &mut BTreeMap<K, Minute>, now: Minute, is_see
     });
 }
 
-fn cost(profile: Profile, scope: Scope) -> usize {
-    let by_operation = METRICS.iter().any(|metric| {
-        scope == Scope::Operation && metric.published(profile).any(|published| published == scope)
-    });
-    if by_operation { OPERATIONS } else { series(profile, scope) }
+/// How many series of the limit a subject takes in a scope: of operations, as many as it may ever have.
+pub fn reckoned(profile: Profile, scope: Scope) -> usize {
+    let series = series(profile, scope);
+    if scope == Scope::Operation { series * OPERATIONS } else { series }
 }
 
 #[cfg(test)]

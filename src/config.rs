@@ -8,6 +8,7 @@ mod file;
 mod load;
 mod mounts;
 mod settings;
+mod spelling;
 mod value;
 
 use std::collections::BTreeMap;

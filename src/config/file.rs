@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::mounts::{MOUNT_SETTINGS, MountText, REQUIRED};
-use super::settings::{SETTINGS, Setting, distance, nearest};
+use super::settings::{SETTINGS, Setting};
+use super::spelling::{distance, nearest};
 use super::{Config, Origin, Value};
 
 /// What toml says of a key or section that is there twice; such a file can still be read to its end.

@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::settings::{SETTINGS, Setting, distance};
+use super::settings::{SETTINGS, Setting};
+use super::spelling::distance;
 use super::{Config, ConfigError, Origin, Value, file};
 
 /// The file that is read unless a flag names another.

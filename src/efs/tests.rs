@@ -9,6 +9,13 @@ const FS: &str = "fs-0123456789abcdef0";
 const OTHER: &str = "fs-0fedcba9876543210";
 const OPTIONS: &str = "rw,vers=4.1,rsize=1048576,hard,noresvport,proto=tcp,port=20127,timeo=600,sec=sys";
 
+/// The configuration says that OTHER is mounted there.
+fn other_at(mount_point: &str) -> ConfiguredMount {
+    let file_system = OTHER.parse().unwrap();
+    let identity = Identity { file_system, access_point: None, region: None, mount_target: None, zone: None };
+    ConfiguredMount { mount_point: mount_point.into(), identity }
+}
+
 /// An answer in a line: the file system and what else is known, or the kind.
 fn shown(answer: &Answer) -> String {
     match answer {
@@ -333,14 +340,7 @@ fn a_server_of_this_hosts_own_is_not_efs() {
 
 #[test]
 fn the_configuration_overrules_what_a_mount_looks_like() {
-    let identity = Identity {
-        file_system: OTHER.parse().unwrap(),
-        access_point: None,
-        region: None,
-        mount_target: None,
-        zone: None,
-    };
-    let configured = [ConfiguredMount { mount_point: "/mnt/my efs".into(), identity }];
+    let configured = [other_at("/mnt/my efs")];
     let helper = helper_mounts(&state(&[(NAME, Some(TLS))]));
     let lookups = Lookups { configured: &configured, helper: &helper, ..Lookups::default() };
     let check = |device: &str, mount_point: &str, expected: &str| {

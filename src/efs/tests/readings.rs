@@ -171,14 +171,7 @@ fn one_mount_that_tells_its_name_tells_it_of_the_superblock() {
 
 #[test]
 fn the_configuration_names_a_superblock_by_any_of_its_mount_points() {
-    let identity = Identity {
-        file_system: OTHER.parse().unwrap(),
-        access_point: None,
-        region: None,
-        mount_target: None,
-        zone: None,
-    };
-    let configured = vec![ConfiguredMount { mount_point: "/b".into(), identity }];
+    let configured = vec![other_at("/b")];
     let name = format!("{FS}.efs.us-east-1.amazonaws.com:/");
     let mut followed = Followed { configured, ..Followed::default() };
     assert_eq!(followed.read(0, &[("0:52", 9, &name, "/a"), ("0:52", 9, &name, "/b")], OPTIONS, &[]), OTHER);

@@ -92,6 +92,7 @@ pub struct Config {
     pub publish: PublishConfig,
     pub health: HealthConfig,
     pub compat: CompatConfig,
+    pub alarms: AlarmsConfig,
     pub log: LogConfig,
     /// At most one for each mount point.
     pub mounts: Vec<MountRule>,
@@ -172,6 +173,25 @@ pub struct CompatConfig {
     pub cron_script: bool,
 }
 
+/// `[alarms]`: when the alarms of `efsmon alarms` go off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlarmsConfig {
+    /// Minutes of bursting, 1 to 360.
+    pub credits_low_minutes: u64,
+    /// Minutes to depletion, 1 to 360.
+    pub depletion_page_minutes: u64,
+    /// Minutes to depletion, 1 to 360.
+    pub depletion_ticket_minutes: u64,
+    /// Percent of the permitted throughput, 1 to 100.
+    pub throughput_percent: u64,
+    /// Percent of the General Purpose limit, 1 to 100.
+    pub io_limit_percent: u64,
+    /// Milliseconds, 1 to 600,000.
+    pub client_latency_ms: u64,
+    /// A web page that every alarm's description points to, with the alarm's kind as its fragment.
+    pub runbook: Option<String>,
+}
+
 /// `[log]`: what the daemon says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogConfig {
@@ -208,6 +228,15 @@ impl Default for Config {
             },
             health: HealthConfig { stall_after: Duration::from_secs(30) },
             compat: CompatConfig { cron_script: false },
+            alarms: AlarmsConfig {
+                credits_low_minutes: 120,
+                depletion_page_minutes: 60,
+                depletion_ticket_minutes: 180,
+                throughput_percent: 90,
+                io_limit_percent: 95,
+                client_latency_ms: 250,
+                runbook: None,
+            },
             log: LogConfig { level: LogLevel::Info, format: LogFormat::Auto },
             mounts: Vec::new(),
             origins: BTreeMap::new(),

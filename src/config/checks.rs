@@ -48,6 +48,15 @@ pub(super) fn stall_after(value: &Value) -> Option<Duration> {
     duration(value).filter(|d| (20..=3600).contains(&d.as_secs()))
 }
 
+/// An address of a web page.
+pub(super) fn web_page(value: &Value) -> Option<String> {
+    let page = text(value)?;
+    let rest = page.strip_prefix("https://").or_else(|| page.strip_prefix("http://"))?;
+    // 1,024 characters are all that an alarm's description holds.
+    let fits = (1..=300).contains(&rest.len()) && rest.bytes().all(|b| matches!(b, b'!'..=b'~'));
+    (fits && !page.contains('#')).then(|| page.to_owned())
+}
+
 /// An IAM role (IAM user guide, "IAM ARNs"): `arn:PARTITION:iam::ACCOUNT:role/PATH/NAME`.
 pub(super) fn role_arn(value: &Value) -> Option<String> {
     let arn = text(value)?;
@@ -135,6 +144,22 @@ mod tests {
         for text in refused {
             assert!(!takes(key, &Value::Text((*text).to_owned())), "{key} takes {text:?}");
         }
+    }
+
+    #[test]
+    fn a_runbook_is_a_web_page() {
+        check(
+            "alarms.runbook",
+            &["https://wiki.example.com/efs", "http://a", &format!("https://{}", "a".repeat(300))],
+            &[
+                "wiki.example.com",
+                "https://",
+                "https://a b",
+                "https://a/#b",
+                &format!("https://{}", "a".repeat(301)),
+                "ftp://a",
+            ],
+        );
     }
 
     #[test]

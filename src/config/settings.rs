@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::checks::{
     absolute_path, boolean, dimension_value, external_id, integer, namespace, publish_interval, region,
-    role_arn, sample_interval, stall_after, text,
+    role_arn, sample_interval, stall_after, text, web_page,
 };
 use super::{Config, LogFormat, LogLevel, Value};
 use crate::catalog::Profile;
@@ -300,6 +300,62 @@ pub const SETTINGS: &[Setting<Config>] = &[
         allowed: "true or false",
         put: |config, value| assign(&mut config.compat.cron_script, boolean(value)),
         get: |config| yes_or_no(config.compat.cron_script),
+    },
+    Setting {
+        key: "alarms.credits_low_minutes",
+        about: "credits-low goes off when the burst credits last for less than so many minutes of bursting. \
+                A full bucket of a file system below 1 TiB lasts 367.",
+        allowed: "a whole number from 1 to 360",
+        put: |config, value| assign(&mut config.alarms.credits_low_minutes, integer(value, 1..=360)),
+        get: |config| number(config.alarms.credits_low_minutes),
+    },
+    Setting {
+        key: "alarms.depletion_page_minutes",
+        about: "credits-depletion-page goes off when, at the present rate, the burst credits are gone in so \
+                many minutes.",
+        allowed: "a whole number from 1 to 360",
+        put: |config, value| assign(&mut config.alarms.depletion_page_minutes, integer(value, 1..=360)),
+        get: |config| number(config.alarms.depletion_page_minutes),
+    },
+    Setting {
+        key: "alarms.depletion_ticket_minutes",
+        about: "The same for credits-depletion-ticket. Above 180 every batch that begins with a full bucket \
+                sets it off early.",
+        allowed: "a whole number from 1 to 360",
+        put: |config, value| assign(&mut config.alarms.depletion_ticket_minutes, integer(value, 1..=360)),
+        get: |config| number(config.alarms.depletion_ticket_minutes),
+    },
+    Setting {
+        key: "alarms.throughput_percent",
+        about: "throughput-utilisation goes off when a file system uses so much of its permitted throughput, \
+                in percent.",
+        allowed: "a whole number from 1 to 100",
+        put: |config, value| assign(&mut config.alarms.throughput_percent, integer(value, 1..=100)),
+        get: |config| number(config.alarms.throughput_percent),
+    },
+    Setting {
+        key: "alarms.io_limit_percent",
+        about: "percent-io-limit goes off when a General Purpose file system comes so near to its limit of \
+                operations, in percent.",
+        allowed: "a whole number from 1 to 100",
+        put: |config, value| assign(&mut config.alarms.io_limit_percent, integer(value, 1..=100)),
+        get: |config| number(config.alarms.io_limit_percent),
+    },
+    Setting {
+        key: "alarms.client_latency_ms",
+        about: "client-latency goes off when the mean time of reads or writes, over all hosts, is so many \
+                milliseconds.",
+        allowed: "a whole number from 1 to 600000",
+        put: |config, value| assign(&mut config.alarms.client_latency_ms, integer(value, 1..=600_000)),
+        get: |config| number(config.alarms.client_latency_ms),
+    },
+    Setting {
+        key: "alarms.runbook",
+        about: "Your runbook: every alarm's description points to this page, with the kind of alarm behind a \
+                #. Without it, to the EFS User Guide.",
+        allowed: "a web address of at most 308 characters, without #",
+        put: |config, value| assign(&mut config.alarms.runbook, web_page(value).map(Some)),
+        get: |config| word(config.alarms.runbook.as_deref()?),
     },
     Setting {
         key: "log.level",

@@ -106,7 +106,7 @@ fn an_unknown_section_names_the_one_that_was_meant() {
     refused(
         "[metrics]\n",
         &["e.toml:1: [metrics]: unknown section; allowed: [source], [identity], [host], [limits], [spool], \
-           [publish], [health], [compat], [log], [[mounts]]"],
+           [publish], [health], [compat], [alarms], [log], [[mounts]]"],
     );
 }
 
@@ -390,6 +390,13 @@ fn the_defaults_are_those_that_are_documented() {
         ("publish.mount_points", "false"),
         ("health.stall_after", "\"30s\""),
         ("compat.cron_script", "false"),
+        ("alarms.credits_low_minutes", "120"),
+        ("alarms.depletion_page_minutes", "60"),
+        ("alarms.depletion_ticket_minutes", "180"),
+        ("alarms.throughput_percent", "90"),
+        ("alarms.io_limit_percent", "95"),
+        ("alarms.client_latency_ms", "250"),
+        ("alarms.runbook", ""),
         ("log.level", "\"info\""),
         ("log.format", "\"auto\""),
     ];
@@ -495,6 +502,13 @@ fn every_setting_has_its_variable() {
         ("EFSMON_PUBLISH__MOUNT_POINTS", "true"),
         ("EFSMON_HEALTH__STALL_AFTER", "1m"),
         ("EFSMON_COMPAT__CRON_SCRIPT", "true"),
+        ("EFSMON_ALARMS__CREDITS_LOW_MINUTES", "21"),
+        ("EFSMON_ALARMS__DEPLETION_PAGE_MINUTES", "22"),
+        ("EFSMON_ALARMS__DEPLETION_TICKET_MINUTES", "23"),
+        ("EFSMON_ALARMS__THROUGHPUT_PERCENT", "24"),
+        ("EFSMON_ALARMS__IO_LIMIT_PERCENT", "25"),
+        ("EFSMON_ALARMS__CLIENT_LATENCY_MS", "26"),
+        ("EFSMON_ALARMS__RUNBOOK", "https://wiki.example.com/efs"),
         ("EFSMON_LOG__LEVEL", "warn"),
         ("EFSMON_LOG__FORMAT", "json"),
     ];
@@ -514,6 +528,11 @@ fn every_setting_has_its_variable() {
     assert_eq!(config.publish.external_id.as_deref(), Some("12"));
     assert_eq!(config.health.stall_after, Duration::from_secs(60));
     assert_eq!(config.spool.max_age, Duration::from_secs(9 * 3600));
+    let alarms = &config.alarms;
+    assert_eq!((alarms.credits_low_minutes, alarms.client_latency_ms), (21, 26));
+    assert_eq!((alarms.depletion_page_minutes, alarms.depletion_ticket_minutes), (22, 23));
+    assert_eq!((alarms.throughput_percent, alarms.io_limit_percent), (24, 25));
+    assert_eq!(alarms.runbook.as_deref(), Some("https://wiki.example.com/efs"));
 }
 
 #[test]
@@ -607,6 +626,15 @@ stall_after = "30s"                      # default
 
 [compat]
 cron_script = false                      # default
+
+[alarms]
+credits_low_minutes = 120                # default
+depletion_page_minutes = 60              # default
+depletion_ticket_minutes = 180           # default
+throughput_percent = 90                  # default
+io_limit_percent = 95                    # default
+client_latency_ms = 250                  # default
+# runbook is not set                     # default
 
 [log]
 level = "info"                           # default

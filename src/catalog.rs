@@ -2,6 +2,8 @@
 //!
 //! The README's table, the dashboards and the alarms are checked against these rows.
 
+pub mod vended;
+
 use crate::model::Unit;
 use crate::traffic::{Calls, Times, Traffic};
 

@@ -16,8 +16,8 @@ use crate::model::FileSystemId;
 /// From one request to the next.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Of one list, all of it; a list that does not end is none.
-const MAX_PAGES: usize = 200;
-const PAGE: i32 = 100;
+pub(super) const MAX_PAGES: usize = 200;
+pub(super) const PAGE: i32 = 100;
 
 /// What EFS is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

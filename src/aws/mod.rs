@@ -3,9 +3,11 @@
 //! Credentials, endpoints and proxies come from the SDK's usual places. Certificates of one's own (an inspecting proxy,
 //! a private endpoint) are named by `AWS_CA_BUNDLE`, as for the AWS CLI, or by `SSL_CERT_FILE`.
 
+pub mod call;
 mod connections;
 pub mod ecs;
 pub mod efs;
+pub mod file_systems;
 pub mod host;
 pub mod metrics;
 pub mod role;
@@ -51,16 +53,27 @@ pub enum NotReady {
     Certificates(#[from] connections::BundleError),
 }
 
+/// The region that [`load`] would find, without credentials. Takes at most 12 s.
+pub async fn region(region: Option<&str>) -> Result<String, NotReady> {
+    let found = regions(region);
+    let found = tokio::time::timeout(OPERATION, found.region()).await.ok().flatten();
+    found.map(|region| region.to_string()).ok_or(NotReady::Region)
+}
+
+/// `region`, `AWS_REGION`, the profile, instance metadata: the first that there is.
+fn regions(region: Option<&str>) -> RegionProviderChain {
+    RegionProviderChain::first_try(region.map(|name| Region::new(name.to_owned())))
+        .or_else(EnvironmentVariableRegionProvider::new())
+        .or_else(ProfileFileRegionProvider::new())
+        .or_else(host::region())
+}
+
 /// Finds the region (`region`, `AWS_REGION`, the profile, instance metadata: the first that there is) and credentials.
 /// Takes at most 12 s.
 pub async fn load(region: Option<&str>) -> Result<SdkConfig, NotReady> {
-    let regions = RegionProviderChain::first_try(region.map(|name| Region::new(name.to_owned())))
-        .or_else(EnvironmentVariableRegionProvider::new())
-        .or_else(ProfileFileRegionProvider::new())
-        .or_else(host::region());
     let http = connections::as_the_environment_says()?;
     let found = async {
-        let config = loader().http_client(http).region(regions).load().await;
+        let config = loader().http_client(http).region(regions(region)).load().await;
         if config.region().is_none() {
             return Err(NotReady::Region);
         }
@@ -74,6 +87,31 @@ pub async fn load(region: Option<&str>) -> Result<SdkConfig, NotReady> {
         }
     };
     tokio::time::timeout(OPERATION, found).await.unwrap_or(Err(NotReady::Slow))
+}
+
+/// AWS in one Region, with credentials: what every call but the daemon's own goes through.
+#[derive(Clone, Debug)]
+pub struct Session {
+    config: SdkConfig,
+    region: String,
+}
+
+impl Session {
+    /// Finds Region and credentials as [`load`] does.
+    ///
+    /// # Errors
+    ///
+    /// There are none.
+    pub async fn open(region: Option<&str>) -> Result<Session, NotReady> {
+        let config = load(region).await?;
+        let region = config.region().map(ToString::to_string).unwrap_or_default();
+        Ok(Session { config, region })
+    }
+
+    /// Its name, such as `eu-west-1`.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
 }
 
 /// The SDK with efsmon's settings, before region and credentials are looked for.

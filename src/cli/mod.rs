@@ -1,9 +1,14 @@
 //! The command line: one file for each command.
 
+pub mod alarms;
 pub mod completions;
 pub mod config;
 pub mod cost;
+pub mod credits;
+pub mod dashboards;
+pub mod iam_policy;
 pub mod mounts;
+pub mod provision;
 pub mod record;
 mod replay;
 pub mod run;
@@ -22,7 +27,7 @@ use crate::config::ConfigError;
 #[command(
     name = "efsmon",
     version,
-    after_help = "Exit status: 0 done, 1 failed, 2 bad usage, 78 bad configuration."
+    after_help = "Exit status: 0 done, 1 failed, 2 bad usage, 3 differences found, 78 bad configuration."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -47,6 +52,10 @@ enum Command {
     /// now. Nothing is published, and nobody is asked. A series is a custom metric: a name with its dimensions.
     /// Those of a file system are shared by all hosts and billed once, those of a host are its own.
     Cost(cost::CostArgs),
+    Dashboards(dashboards::DashboardsArgs),
+    Alarms(alarms::AlarmsArgs),
+    Credits(credits::CreditsArgs),
+    IamPolicy(iam_policy::IamPolicyArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),
     /// Print what a shell needs to complete commands and flags
@@ -59,6 +68,11 @@ enum Command {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; try --help")]
 pub struct UsageError(String);
+
+/// What is there is not what should be there: nothing failed, but a script wants to know.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Differences(String);
 
 /// Runs the command.
 ///
@@ -75,6 +89,10 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Status(args) => status::run(&args, &mut out),
         Command::Record(args) => record::run(&args, &mut out),
         Command::Cost(args) => cost::run(&args, &mut out),
+        Command::Dashboards(args) => dashboards::run(&args, &mut out),
+        Command::Alarms(args) => alarms::run(&args, &mut out),
+        Command::Credits(args) => credits::run(&args, &mut out),
+        Command::IamPolicy(args) => iam_policy::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
     };
@@ -90,12 +108,14 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// 78 for a bad configuration, 2 for bad usage (as clap), 1 for everything else.
+/// 78 for a bad configuration, 2 for bad usage (as clap), 3 for differences that were looked for, 1 for everything else.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.is::<ConfigError>() {
         ExitCode::from(ConfigError::EXIT_CODE)
     } else if error.is::<UsageError>() {
         ExitCode::from(2)
+    } else if error.is::<Differences>() {
+        ExitCode::from(3)
     } else {
         ExitCode::FAILURE
     }

@@ -13,6 +13,7 @@
     reason = "a test may fail loudly, run programs, and make files, threads and time of its own"
 )]
 
+mod account;
 mod aws;
 mod child;
 mod churn;

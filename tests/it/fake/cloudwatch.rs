@@ -1,5 +1,9 @@
-//! A strict CloudWatch: PutMetricData over rpc-v2-cbor, which is all that the Rust SDK speaks. It refuses what AWS
-//! refuses, keeps every datum and request, and fails when told to.
+//! A strict CloudWatch over rpc-v2-cbor, which is all that the Rust SDK speaks. It refuses what AWS refuses, keeps
+//! every datum and request, and fails when told to.
+
+pub mod alarms;
+pub mod dashboards;
+pub mod metric_data;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -44,7 +48,16 @@ pub enum Fault {
     Slow(Duration),
 }
 
-/// One request, whatever became of it.
+/// A request for anything but PutMetricData, whatever became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// `PutDashboard`.
+    pub operation: String,
+    /// Its parameters.
+    pub body: Value,
+}
+
+/// A PutMetricData request, whatever became of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Put {
     /// Since 1970, by the machine's clock.
@@ -73,6 +86,11 @@ struct State {
     data: Vec<Recorded>,
     refused_key: Option<(&'static str, Fault)>,
     accepting: Option<Box<dyn FnMut(usize) + Send>>,
+    calls: Vec<Call>,
+    call_faults: Vec<(&'static str, usize, Fault)>,
+    dashboards: dashboards::Dashboards,
+    alarms: alarms::Alarms,
+    metric_data: metric_data::MetricData,
 }
 
 impl CloudWatch {
@@ -89,14 +107,14 @@ impl CloudWatch {
     pub fn start_shut() -> (CloudWatch, Opener) {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = state.clone();
-        let (server, opener) = Server::start_shut(move |request| put(&shared, &request));
+        let (server, opener) = Server::start_shut(move |request| answer_to(&shared, &request));
         (CloudWatch { server, state }, opener)
     }
 
     fn serve(tls: Option<tokio_rustls::TlsAcceptor>) -> CloudWatch {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = state.clone();
-        CloudWatch { server: Server::start(tls, move |request| put(&shared, &request)), state }
+        CloudWatch { server: Server::start(tls, move |request| answer_to(&shared, &request)), state }
     }
 
     /// What AWS_ENDPOINT_URL takes.
@@ -135,6 +153,36 @@ impl CloudWatch {
         self.state.lock().unwrap().accepting = Some(Box::new(hook));
     }
 
+    /// The next `requests` requests for `operation`, other than PutMetricData, meet this fault.
+    pub fn fail_calls(&self, operation: &'static str, requests: usize, fault: Fault) {
+        self.state.lock().unwrap().call_faults.push((operation, requests, fault));
+    }
+
+    /// Every request but PutMetricData so far, in order of arrival.
+    pub fn calls(&self) -> Vec<Call> {
+        self.state.lock().unwrap().calls.clone()
+    }
+
+    /// How many requests for `operation` there were.
+    pub fn called(&self, operation: &str) -> usize {
+        self.calls().iter().filter(|call| call.operation == operation).count()
+    }
+
+    /// The dashboards, to look at and to change by another hand.
+    pub fn dashboards<T>(&self, look: impl FnOnce(&mut dashboards::Dashboards) -> T) -> T {
+        look(&mut self.state.lock().unwrap().dashboards)
+    }
+
+    /// The alarms, to look at and to change by another hand.
+    pub fn alarms<T>(&self, look: impl FnOnce(&mut alarms::Alarms) -> T) -> T {
+        look(&mut self.state.lock().unwrap().alarms)
+    }
+
+    /// What GetMetricData answers from.
+    pub fn metric_data<T>(&self, look: impl FnOnce(&mut metric_data::MetricData) -> T) -> T {
+        look(&mut self.state.lock().unwrap().metric_data)
+    }
+
     /// How many connections were made so far.
     pub fn connections(&self) -> usize {
         self.server.connections()
@@ -151,13 +199,87 @@ impl CloudWatch {
     }
 }
 
+const PATH: &str = "/service/GraniteServiceVersion20100801/operation/";
+
+fn answer_to(state: &Mutex<State>, request: &Request) -> Reply {
+    match request.path.strip_prefix(PATH) {
+        Some(operation) if operation != "PutMetricData" => call(state, operation, request),
+        _ => put(state, request),
+    }
+}
+
+/// Every operation but PutMetricData. `Fault::AccessDenied` and the like name PutMetricData in their message.
+fn call(state: &Mutex<State>, operation: &str, request: &Request) -> Reply {
+    let mut state = state.lock().unwrap();
+    let body = match plain_body(request) {
+        Ok(body) => body,
+        Err(refusal) => return refused(&refusal),
+    };
+    let body: Value = ciborium::from_reader(body.as_slice()).unwrap_or(Value::Null);
+    state.calls.push(Call { operation: operation.to_owned(), body: body.clone() });
+    let lined_up = state.call_faults.iter_mut().find(|(of, left, _)| *of == operation && *left > 0);
+    if let Some((_, left, fault)) = lined_up {
+        *left -= 1;
+        let fault = *fault;
+        if let Some(reply) = instead(fault) {
+            return reply;
+        }
+    }
+    let State { dashboards, alarms, metric_data, .. } = &mut *state;
+    let answered = dashboards
+        .answer(operation, &body)
+        .or_else(|| alarms.answer(operation, &body))
+        .or_else(|| metric_data.answer(operation, &body));
+    match answered {
+        Some(Ok(answered)) => {
+            let mut body = Vec::new();
+            ciborium::into_writer(&answered, &mut body).unwrap();
+            Reply::Answer(answer(200, Vec::new(), body))
+        }
+        Some(Err(Refused { status, code, members })) => {
+            let headers = vec![("x-amzn-query-error", format!("{code};Sender"))];
+            let kind = (Value::from("__type"), Value::from(format!("com.amazonaws.cloudwatch#{code}")));
+            let mut body = Vec::new();
+            ciborium::into_writer(&Value::Map([vec![kind], members].concat()), &mut body).unwrap();
+            Reply::Answer(answer(status, headers, body))
+        }
+        None => error(404, "UnknownOperationException", "UnknownOperationException", operation),
+    }
+}
+
+/// Why an operation is refused: `message` is one of the members.
+pub struct Refused {
+    pub status: u16,
+    /// The name of the shape: `ResourceNotFound`.
+    pub code: &'static str,
+    pub members: Vec<(Value, Value)>,
+}
+
+impl Refused {
+    pub fn new(status: u16, code: &'static str, message: impl Into<String>) -> Refused {
+        Refused { status, code, members: vec![(Value::from("message"), Value::from(message.into()))] }
+    }
+}
+
+/// A member of a CBOR map.
+pub fn member<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    map.as_map()?.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+}
+
+/// A member that is a text.
+pub fn text<'a>(map: &'a Value, name: &str) -> Option<&'a str> {
+    member(map, name)?.as_text()
+}
+
+/// A CBOR map.
+pub fn object(members: Vec<(&str, Value)>) -> Value {
+    Value::Map(members.into_iter().map(|(name, value)| (Value::from(name), value)).collect())
+}
+
 fn put(state: &Mutex<State>, request: &Request) -> Reply {
     let mut state = state.lock().unwrap();
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let gzip = request.header("content-encoding") == Some("gzip");
-    let signed = request.header("authorization").is_some_and(|value| {
-        value.starts_with("AWS4-HMAC-SHA256 ") && value.contains("/monitoring/aws4_request")
-    });
+    let (gzip, signed) = (is_gzip(request), is_signed(request));
     let bytes = request.body.len();
     let key = request.header("authorization").and_then(|value| value.split(['=', '/']).nth(1));
     let put = Put { at: wall, bytes, gzip, signed, key: key.unwrap_or_default().to_owned(), accepted: 0 };
@@ -167,7 +289,7 @@ fn put(state: &Mutex<State>, request: &Request) -> Reply {
     if let Some(reply) = fault.and_then(instead) {
         return reply;
     }
-    let data = match accepted(request, gzip, signed, state.now.unwrap_or(wall)) {
+    let data = match accepted(request, state.now.unwrap_or(wall)) {
         Ok(data) => data,
         Err(refusal) => return refused(&refusal),
     };
@@ -223,23 +345,29 @@ fn instead(fault: Fault) -> Option<Reply> {
     })
 }
 
-fn accepted(request: &Request, gzip: bool, signed: bool, now: Duration) -> Result<Vec<Recorded>, Refusal> {
-    let refusal = |code, message: &str| Err(Refusal { code, message: message.to_owned() });
-    if request.method != "POST"
-        || request.path != "/service/GraniteServiceVersion20100801/operation/PutMetricData"
-    {
-        return refusal("UnknownOperationException", "only PutMetricData is known here");
+fn accepted(request: &Request, now: Duration) -> Result<Vec<Recorded>, Refusal> {
+    if request.method != "POST" || request.path.strip_prefix(PATH) != Some("PutMetricData") {
+        return refusal("UnknownOperationException", "only CloudWatch's operations are known here");
     }
+    limits::check(&plain_body(request)?, now)
+}
+
+fn refusal<T>(code: &'static str, message: &str) -> Result<T, Refusal> {
+    Err(Refusal { code, message: message.to_owned() })
+}
+
+/// The body, unpacked, of a request that is what CloudWatch takes.
+fn plain_body(request: &Request) -> Result<Vec<u8>, Refusal> {
     if request.header("smithy-protocol") != Some("rpc-v2-cbor")
         || request.header("content-type") != Some("application/cbor")
     {
         return refusal("UnknownOperationException", "only rpc-v2-cbor is spoken here");
     }
-    if !signed {
+    if !is_signed(request) {
         return refusal("MissingAuthenticationToken", "the request is not signed for monitoring");
     }
     let mut body = Vec::new();
-    if gzip {
+    if is_gzip(request) {
         // One byte more than the limit is enough to see that it is passed.
         let mut plain = GzDecoder::new(request.body.as_ref()).take(limits::BODY as u64 + 1);
         if plain.read_to_end(&mut body).is_err() {
@@ -248,7 +376,17 @@ fn accepted(request: &Request, gzip: bool, signed: bool, now: Duration) -> Resul
     } else {
         body.extend_from_slice(&request.body);
     }
-    limits::check(&body, now)
+    Ok(body)
+}
+
+fn is_gzip(request: &Request) -> bool {
+    request.header("content-encoding") == Some("gzip")
+}
+
+fn is_signed(request: &Request) -> bool {
+    request.header("authorization").is_some_and(|value| {
+        value.starts_with("AWS4-HMAC-SHA256 ") && value.contains("/monitoring/aws4_request")
+    })
 }
 
 fn refused(refusal: &Refusal) -> Reply {

@@ -1,6 +1,7 @@
 //! EFS, as far as it tells of file systems and mount targets (EFS API reference, version 2015-02-01): pages, errors by
 //! name, and nothing to who is not signed.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ pub struct Efs {
 #[derive(Default)]
 struct State {
     file_systems: Vec<&'static str>,
+    /// What DescribeFileSystems says besides what it says of all.
+    descriptions: BTreeMap<&'static str, Value>,
     mount_targets: Vec<MountTarget>,
     page: usize,
     fault: Option<(Fault, usize)>,
@@ -62,6 +65,16 @@ impl Efs {
                 if address.contains(':') { (None, Some(*address)) } else { (Some(*address), None) };
             state.mount_targets.push(MountTarget { file_system, ipv4, ipv6, state: "available" });
         }
+    }
+
+    /// Members of its description, in place of those that all have.
+    pub fn describe(&self, file_system: &'static str, members: Value) {
+        self.state.lock().unwrap().descriptions.insert(file_system, members);
+    }
+
+    /// Entries of a page.
+    pub fn set_page(&self, entries: usize) {
+        self.state.lock().unwrap().page = entries;
     }
 
     pub fn add(&self, mount_target: MountTarget) {
@@ -115,7 +128,12 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
             );
         }
         ("GET", "/2015-02-01/file-systems", _) => {
-            state.file_systems.iter().map(|id| file_system(id)).collect()
+            let wanted = parameter("FileSystemId");
+            if wanted.is_some_and(|wanted| !state.file_systems.contains(&wanted)) {
+                return error(404, "FileSystemNotFound", "File system does not exist");
+            }
+            let listed = state.file_systems.iter().filter(|id| wanted.is_none_or(|wanted| wanted == **id));
+            listed.map(|id| file_system(id, state.descriptions.get(id))).collect()
         }
         ("GET", "/2015-02-01/mount-targets", _) => {
             let id = parameter("FileSystemId").unwrap();
@@ -139,12 +157,16 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     reply(200, None, &body)
 }
 
-fn file_system(id: &str) -> Value {
-    json!({
+fn file_system(id: &str, members: Option<&Value>) -> Value {
+    let mut described = json!({
         "OwnerId": "123456789012", "CreationToken": id, "FileSystemId": id, "CreationTime": 1.79e9,
         "LifeCycleState": "available", "NumberOfMountTargets": 1, "SizeInBytes": {"Value": 6144},
         "PerformanceMode": "generalPurpose", "Tags": [],
-    })
+    });
+    for (name, value) in members.and_then(Value::as_object).into_iter().flatten() {
+        described[name] = value.clone();
+    }
+    described
 }
 
 fn mount_target(number: usize, target: &MountTarget) -> Value {

@@ -1,0 +1,1 @@
+//! The IAM policies that efsmon needs, least privilege, for what is configured. Pure.

@@ -1,0 +1,183 @@
+//! What is to be done so that what should be there is there: the one plan that `diff` shows and `apply` follows.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Mark;
+
+/// Something that is there: a dashboard or an alarm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Existing {
+    pub body: Value,
+    /// None: nothing in it says that efsmon made it.
+    pub mark: Option<Mark>,
+}
+
+/// What is to be done about one dashboard or alarm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub name: String,
+    pub change: Change,
+    /// As it should be.
+    pub body: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// There is none of that name.
+    Create,
+    Update {
+        before: Value,
+    },
+    /// It is as it should be.
+    Keep,
+    /// It is somebody else's: left alone.
+    Refuse {
+        before: Value,
+        /// Whose it is, and what to do.
+        reason: String,
+    },
+}
+
+/// All that is to be done, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    pub steps: Vec<Step>,
+    /// Those of ours that are there and should not be: only `--prune` deletes them.
+    pub leftover: Vec<String>,
+}
+
+impl Plan {
+    /// Makes it. `adopt`: take over what is not ours.
+    pub fn new(
+        desired: BTreeMap<String, Value>,
+        existing: &BTreeMap<String, Existing>,
+        ours: &Mark,
+        adopt: bool,
+    ) -> Plan {
+        let is_left = |name: &String, found: &Existing| {
+            found.mark.as_ref() == Some(ours) && !desired.contains_key(name)
+        };
+        let leftover = existing.iter().filter(|(name, found)| is_left(name, found));
+        let leftover = leftover.map(|(name, _)| name.clone()).collect();
+        let step = |(name, body): (String, Value)| {
+            let change = change(&body, existing.get(&name), ours, adopt);
+            Step { name, change, body }
+        };
+        Plan { steps: desired.into_iter().map(step).collect(), leftover }
+    }
+
+    /// The steps that write something.
+    pub fn writes(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| matches!(step.change, Change::Create | Change::Update { .. }))
+    }
+
+    /// The steps that may not be taken.
+    pub fn refused(&self) -> impl Iterator<Item = (&Step, &str)> {
+        self.steps.iter().filter_map(|step| match &step.change {
+            Change::Refuse { reason, .. } => Some((step, reason.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Whether everything is as it should be.
+    pub fn is_empty(&self) -> bool {
+        self.steps.iter().all(|step| step.change == Change::Keep)
+    }
+}
+
+fn change(body: &Value, existing: Option<&Existing>, ours: &Mark, adopt: bool) -> Change {
+    let Some(found) = existing else { return Change::Create };
+    let before = found.body.clone();
+    match &found.mark {
+        mark if mark.as_ref() == Some(ours) || adopt => match same(body, &before) {
+            true => Change::Keep,
+            false => Change::Update { before },
+        },
+        Some(other) => Change::Refuse {
+            before,
+            reason: format!("is of {other}; take it over with --adopt, or choose another --owner and name"),
+        },
+        None => Change::Refuse {
+            before,
+            reason: "was not made by efsmon, or somebody took its mark away; take it over with --adopt"
+                .to_owned(),
+        },
+    }
+}
+
+/// Whether two bodies say the same: order of members, white space and the spelling of numbers (60, 60.0) do not count.
+pub fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, value)| other.get(name).is_some_and(|other| same(value, other)))
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn mark(owner: &str, region: &str) -> Mark {
+        Mark { owner: owner.parse().unwrap(), region: region.to_owned() }
+    }
+
+    fn existing(name: &str, body: Value, mark: Option<Mark>) -> BTreeMap<String, Existing> {
+        BTreeMap::from([(name.to_owned(), Existing { body, mark })])
+    }
+
+    #[track_caller]
+    fn check(existing: &BTreeMap<String, Existing>, adopt: bool, expected: &str) {
+        let desired = BTreeMap::from([("a".to_owned(), json!({ "x": 60, "y": [1] }))]);
+        let plan = Plan::new(desired, existing, &mark("efsmon", "eu-west-1"), adopt);
+        let [step] = plan.steps.as_slice() else { panic!("{plan:?}") };
+        let found = match &step.change {
+            Change::Create => "create".to_owned(),
+            Change::Update { .. } => "update".to_owned(),
+            Change::Keep => "keep".to_owned(),
+            Change::Refuse { reason, .. } => reason.clone(),
+        };
+        assert!(found.starts_with(expected), "{found}");
+        assert_eq!(plan.is_empty(), expected == "keep");
+    }
+
+    #[test]
+    fn what_is_missing_is_created_and_what_differs_is_updated() {
+        let ours = Some(mark("efsmon", "eu-west-1"));
+        check(&BTreeMap::new(), false, "create");
+        check(&existing("a", json!({ "y": [1.0], "x": 60.0 }), ours.clone()), false, "keep");
+        check(&existing("a", json!({ "y": [1], "x": 61 }), ours.clone()), false, "update");
+        check(&existing("a", json!({ "y": [1], "x": 60, "z": null }), ours), false, "update");
+    }
+
+    #[test]
+    fn what_is_somebody_elses_is_taken_over_only_when_that_is_asked_for() {
+        let body = json!({ "x": 60, "y": [1] });
+        for other in [mark("team", "eu-west-1"), mark("efsmon", "us-east-1")] {
+            let theirs = existing("a", body.clone(), Some(other.clone()));
+            check(&theirs, false, &format!("is of {other};"));
+            check(&theirs, true, "keep");
+        }
+        check(&existing("a", body, None), false, "was not made by efsmon");
+        check(&existing("a", json!({}), None), true, "update");
+    }
+
+    #[test]
+    fn only_our_own_is_left_over() {
+        let ours = mark("efsmon", "eu-west-1");
+        let mut found = existing("b", json!({}), Some(ours.clone()));
+        found.extend(existing("c", json!({}), None));
+        found.extend(existing("d", json!({}), Some(mark("team", "eu-west-1"))));
+        let plan = Plan::new(BTreeMap::new(), &found, &ours, true);
+        assert_eq!(plan, Plan { steps: Vec::new(), leftover: vec!["b".to_owned()] });
+    }
+}

@@ -1,6 +1,8 @@
 //! Dashboards and alarms as code: from templates to what should be there, and from that and what is there to a plan.
 //! Pure.
 
+pub mod alarms;
+pub mod dashboards;
 pub mod diff;
 pub mod plan;
 pub mod template;

@@ -3,14 +3,18 @@
 //! Credentials, endpoints and proxies come from the SDK's usual places. Certificates of one's own (an inspecting proxy,
 //! a private endpoint) are named by `AWS_CA_BUNDLE`, as for the AWS CLI, or by `SSL_CERT_FILE`.
 
+pub mod alarms;
 pub mod call;
 mod connections;
+pub mod dashboards;
 pub mod ecs;
 pub mod efs;
 pub mod file_systems;
 pub mod host;
+pub mod metric_data;
 pub mod metrics;
 pub mod role;
+pub mod topics;
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,18 +1,30 @@
-//! `efsmon alarms`.
+//! `efsmon alarms ..`.
+
+pub mod test;
 
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 /// List, render, compare, apply, delete, verify or test the CloudWatch alarms
 #[derive(Debug, Args)]
-pub struct AlarmsArgs {}
+pub struct AlarmsArgs {
+    #[command(subcommand)]
+    command: AlarmsCommand,
+}
 
-/// Not built yet.
+#[derive(Debug, Subcommand)]
+enum AlarmsCommand {
+    Test(test::TestArgs),
+}
+
+/// Runs `efsmon alarms ..`.
 ///
 /// # Errors
 ///
-/// None.
-pub fn run(_: &AlarmsArgs, _: &mut impl Write) -> anyhow::Result<()> {
-    Ok(())
+/// What the single command fails with.
+pub fn run(args: &AlarmsArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    match &args.command {
+        AlarmsCommand::Test(args) => test::run(args, out),
+    }
 }

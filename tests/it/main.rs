@@ -14,19 +14,24 @@
 )]
 
 mod account;
+mod alarms;
 mod aws;
 mod child;
 mod churn;
 mod completions;
 mod config;
 mod cost;
+mod credits;
 mod daemon;
+mod dashboards;
 mod fake;
 mod fake_limits;
 mod health;
 mod host;
 mod house;
+mod iam_policy;
 mod identity;
+mod metricmath;
 mod ministack;
 mod minute;
 mod minutes;
@@ -40,6 +45,7 @@ mod proxies;
 mod readme;
 mod record;
 mod role;
+mod schemas;
 mod scopes;
 mod stat;
 mod superblocks;

@@ -1,0 +1,1 @@
+//! Alarms: PutMetricAlarm, DescribeAlarms, DeleteAlarms, SetAlarmState (CloudWatch API Reference).

@@ -1,0 +1,1 @@
+//! Dashboards: PutDashboard, GetDashboard, ListDashboards, DeleteDashboards (CloudWatch API Reference).

@@ -1,0 +1,1 @@
+//! What CloudWatch knows of metrics: GetMetricData (CloudWatch API Reference).

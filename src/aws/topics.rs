@@ -1,0 +1,1 @@
+//! Whether a notification's topic is there: GetTopicAttributes (SNS API Reference).

@@ -1,0 +1,1 @@
+//! `efsmon alarms`: rendered, applied and verified.

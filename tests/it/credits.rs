@@ -1,0 +1,1 @@
+//! `efsmon credits`.

@@ -1,0 +1,1 @@
+//! `efsmon dashboards`: rendered and applied.

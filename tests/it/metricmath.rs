@@ -1,0 +1,1 @@
+//! Metric math on whole dashboards and alarms.

@@ -1,0 +1,1 @@
+//! What is rendered, held against the descriptions of CloudWatch's API that AWS publishes.

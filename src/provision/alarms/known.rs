@@ -73,7 +73,7 @@ fn dimensions(asked: &Asked, published: &[&[&str]]) -> Option<String> {
     let is_found = |names: &&[&str]| {
         names.len() == found.len() && names.iter().all(|name| found.iter().any(|found| found == name))
     };
-    if published.iter().any(|names| is_found(names)) {
+    if published.iter().any(is_found) {
         return None;
     }
     let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };

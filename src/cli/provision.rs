@@ -90,6 +90,7 @@ impl TargetFlags {
             namespace: config.namespace.clone(),
             profile: config.profile,
             file_systems: file_systems(session, &self.file_systems).await?,
+            chosen: !self.file_systems.is_empty(),
         })
     }
 

@@ -1,1 +1,5 @@
 //! `efsmon dashboards`: rendered and applied.
+
+mod render;
+mod render_limits;
+mod render_values;

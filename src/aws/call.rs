@@ -5,6 +5,7 @@ use std::error::Error;
 use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
 
 use super::NotReady;
+use crate::iam::Statement;
 
 /// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +13,7 @@ pub enum CallError {
     /// The role may not.
     #[error(
         "{action} on {resource} is refused ({message}); add to the policy of this role: {}",
-        statement(action, resource)
+        Statement::allow(action, resource)
     )]
     Denied {
         /// As IAM names it: `cloudwatch:PutDashboard`.
@@ -42,11 +43,6 @@ impl From<NotReady> for CallError {
     fn from(not_ready: NotReady) -> CallError {
         CallError::NotReady(not_ready.to_string())
     }
-}
-
-/// The statement that allows it (IAM User Guide, "IAM JSON policy reference").
-fn statement(action: &str, resource: &str) -> serde_json::Value {
-    serde_json::json!({ "Effect": "Allow", "Action": action, "Resource": resource })
 }
 
 /// Codes of requests that came too often (AWS SDKs and Tools Reference Guide, "Retry behavior").

@@ -93,7 +93,11 @@ fn structure(shape: &Value, reference: impl Fn(&Value) -> Value) -> Value {
 pub fn resource(kind: &str) -> Validator {
     let index = json("cfnlint/data/schemas/providers/us-east-1.json");
     let file = index[kind].as_str().unwrap_or_else(|| panic!("{kind} is not in the index"));
-    let mut schema = json(&format!("cfnlint/data/schemas/resources/{file}.json"));
+    cloudformation(json(&format!("cfnlint/data/schemas/resources/{file}.json")))
+}
+
+/// A schema that uses cfn-lint's own keywords.
+pub fn cloudformation(mut schema: Value) -> Validator {
     translate(&mut schema);
     validator(&schema)
 }
@@ -109,12 +113,14 @@ fn translate(schema: &mut Value) {
                 rules.extend(excluded.into_iter().map(|(name, others)| without(&name, &others)));
             }
             if let Some(names) = keywords.remove("requiredXor") {
-                rules.push(json!({ "oneOf": each_required(&names) }));
+                rules.push(json!({ "if": { "type": "object" }, "then": { "oneOf": each_required(&names) } }));
             }
             if let Some(most) = keywords.remove("maxUniqueItems") {
                 keywords.insert("maxItems".to_owned(), most);
             }
-            if !rules.is_empty() {
+            if let Some(Value::Array(others)) = keywords.get_mut("allOf") {
+                others.append(&mut rules);
+            } else if !rules.is_empty() {
                 keywords.insert("allOf".to_owned(), rules.into());
             }
         }

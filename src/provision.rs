@@ -4,6 +4,7 @@
 pub mod alarms;
 pub mod dashboards;
 pub mod diff;
+pub mod found;
 pub mod plan;
 pub mod template;
 

@@ -221,6 +221,7 @@ impl TargetFlags {
             namespace: config.namespace.clone(),
             profile: config.profile,
             file_systems,
+            chosen: !self.file_systems.is_empty(),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::aws::{NotReady, Session};
 use crate::config::Config;
 use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
+use crate::provision::dashboards::BadTemplate;
 use crate::provision::diff::Line;
 use crate::provision::{Mark, Owner, Target};
 
@@ -274,6 +275,12 @@ pub fn confirm(question: &str, expected: &str, yes: bool) -> anyhow::Result<()> 
         true => Ok(()),
         false => Err(anyhow!("found {:?} in place of {expected}: nothing was done", answer.trim())),
     }
+}
+
+/// Every mistake of the templates, a line each.
+pub fn mistakes(bad: &[BadTemplate]) -> anyhow::Error {
+    let lines: Vec<_> = bad.iter().map(|bad| format!("\n  {bad}")).collect();
+    anyhow!("nothing was done, because of the templates:{}", lines.concat())
 }
 
 /// A note to standard error. Nobody is left to tell when it is closed.

@@ -60,7 +60,8 @@ mod tests {
         for text in ["", "not JSON", "{\"widgets\":", &deep] {
             assert_eq!(existing(text), Existing { body: json!(text), mark: None });
         }
-        for text in ["null", "[]", r#"{"widgets":{}}"#, r#"{"widgets":[1,{"type":"text","properties":[]}]}"#] {
+        for text in ["null", "[]", r#"{"widgets":{}}"#, r#"{"widgets":[1,{"type":"text","properties":[]}]}"#]
+        {
             assert_eq!(existing(text).mark, None);
         }
     }

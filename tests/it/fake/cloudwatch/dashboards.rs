@@ -96,7 +96,8 @@ impl Dashboards {
                 .map(|(path, message)| json!({ "dataPath": path, "message": message }))
                 .collect();
             let (count, listed) = (errors.len(), Value::Array(listed));
-            let message = format!("The dashboard body is invalid, there are {count} validation errors:\n{listed:#}");
+            let message =
+                format!("The dashboard body is invalid, there are {count} validation errors:\n{listed:#}");
             return Err(invalid(&message, errors));
         }
         self.write(name, body.to_owned(), tags);
@@ -132,7 +133,7 @@ impl Dashboards {
                 ("DashboardName", Cbor::from(name.as_str())),
                 ("DashboardArn", Cbor::from(arn(name))),
                 ("LastModified", modified),
-                ("Size", Cbor::from(found.body.len())),
+                ("Size", Cbor::from(found.body.len() as u64)),
             ])
         });
         let mut answer = vec![("DashboardEntries", Cbor::Array(entries.collect()))];
@@ -163,7 +164,9 @@ impl Dashboards {
 fn only(request: &Cbor, known: &[&str]) -> Result<(), Refused> {
     let mut names = request.as_map().into_iter().flatten().filter_map(|(name, _)| name.as_text());
     match names.find(|name| !known.contains(name)) {
-        Some(unknown) => Err(Refused::new(400, "SerializationException", format!("unknown member {unknown}"))),
+        Some(unknown) => {
+            Err(Refused::new(400, "SerializationException", format!("unknown member {unknown}")))
+        }
         None => Ok(()),
     }
 }

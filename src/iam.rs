@@ -8,6 +8,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::provision::dashboards::name_of;
+
 /// An identity-based policy (IAM User Guide, "IAM JSON policy reference"). Without a statement it is none: IAM does not
 /// take it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -83,10 +85,6 @@ pub fn publisher(namespaces: &[&str]) -> Policy {
 
 /// The policy of whoever applies, checks and deletes dashboards and alarms.
 pub fn provision(place: &Place) -> Policy {
-    let dashboards = match place.region.as_str() {
-        ANY => "efsmon-*".to_owned(),
-        region => format!("efsmon-{region}-*"),
-    };
     let change_dashboards = &[
         "cloudwatch:GetDashboard",
         "cloudwatch:PutDashboard",
@@ -100,7 +98,7 @@ pub fn provision(place: &Place) -> Policy {
         "cloudwatch:TagResource",
     ];
     Policy::of(vec![
-        Statement::of("ChangeDashboards", change_dashboards, place.dashboard(&dashboards)),
+        Statement::of("ChangeDashboards", change_dashboards, place.dashboard(&name_of(&place.region, ANY))),
         Statement::of("ListDashboards", &["cloudwatch:ListDashboards"], ANY.to_owned()),
         Statement::of("ChangeAlarms", change_alarms, place.alarm("efsmon-*")),
         // By any beginning of a name, CloudWatch asks whether all alarms may be listed.
@@ -290,7 +288,7 @@ mod tests {
         assert_eq!(resource("ListAlarms"), "arn:aws:cloudwatch:eu-west-1:111122223333:alarm:*");
         assert_eq!(resource("CheckTopics"), "arn:aws:sns:eu-west-1:111122223333:*");
         let anywhere = statements(&provision(&Place::region("*")));
-        assert_eq!(anywhere[0]["Resource"], "arn:aws:cloudwatch::*:dashboard/efsmon-*");
+        assert_eq!(anywhere[0]["Resource"], "arn:aws:cloudwatch::*:dashboard/efsmon-*-*");
     }
 
     #[test]

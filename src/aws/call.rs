@@ -6,6 +6,7 @@ use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
 
 use super::NotReady;
 use crate::iam::Statement;
+use crate::names::printable;
 
 /// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +72,8 @@ where
         };
         return CallError::Other { action, message };
     };
-    let message = format!("{code}: {}", error.message().unwrap_or("no message").replace('\n', " "));
+    let message = error.message().unwrap_or("no message").replace('\n', " ");
+    let message = format!("{code}: {}", printable(message.as_bytes()));
     match (code, status) {
         (code, _) if code.starts_with("AccessDenied") || code == "AuthorizationError" => {
             CallError::Denied { action, resource, message }

@@ -2,6 +2,7 @@
 //! Pure.
 
 pub mod alarms;
+pub mod comparable;
 pub mod dashboards;
 pub mod diff;
 pub mod found;

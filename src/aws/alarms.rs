@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::Session;
 use super::call::{CallError, call_error};
 use crate::alarm::{Alarm, Comparison, MissingData};
+use crate::iam::Place;
 use crate::metricmath;
 
 mod described;
@@ -29,7 +30,7 @@ const BETWEEN_PAGES: Duration = Duration::from_millis(120);
 #[derive(Clone, Debug)]
 pub struct Alarms {
     client: Client,
-    region: String,
+    place: Place,
 }
 
 /// An alarm that is there.
@@ -60,7 +61,7 @@ pub enum State {
 
 impl Alarms {
     pub fn of(session: &Session) -> Alarms {
-        Alarms { client: Client::new(&session.config), region: session.region.clone() }
+        Alarms { client: Client::new(&session.config), place: session.place() }
     }
 
     /// All metric alarms whose name begins so, in CloudWatch's order.
@@ -73,7 +74,7 @@ impl Alarms {
         let mut token: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let request = self.client.describe_alarms().alarm_name_prefix(prefix).max_records(PAGE as i32);
-            let resource = self.arn("*");
+            let resource = self.place.alarm("*");
             let (page, next) = self.page(request.set_next_token(token.take()), &resource).await?;
             found.extend(page);
             match next {
@@ -93,7 +94,7 @@ impl Alarms {
     /// A request that fails.
     pub async fn named(&self, name: &str) -> Result<Option<Found>, CallError> {
         let request = self.client.describe_alarms().alarm_names(name);
-        let (page, _) = self.page(request, &self.arn(name)).await?;
+        let (page, _) = self.page(request, &self.place.alarm(name)).await?;
         Ok(page.into_iter().find(|found| found.name == name))
     }
 
@@ -137,7 +138,7 @@ impl Alarms {
             .datapoints_to_alarm(signed(alarm.datapoints_to_alarm))
             .treat_missing_data(missing(alarm.treat_missing_data))
             .set_tags(list(tags));
-        let resource = self.arn(&alarm.alarm_name);
+        let resource = self.place.alarm(&alarm.alarm_name);
         put.send().await.map(drop).map_err(|error| {
             match call_error("cloudwatch:PutMetricAlarm", &resource, &error) {
                 CallError::Denied { resource, message, .. } if message.contains("cloudwatch:TagResource") => {
@@ -155,8 +156,8 @@ impl Alarms {
     /// What CloudWatch refuses; one of the alarms is not there.
     pub async fn delete(&self, names: &[String]) -> Result<(), CallError> {
         let resource = match names {
-            [name] => self.arn(name),
-            _ => self.arn("efsmon-*"),
+            [name] => self.place.alarm(name),
+            _ => self.place.alarm("efsmon-*"),
         };
         let answer = self.client.delete_alarms().set_alarm_names(Some(names.to_vec())).send().await;
         answer.map(drop).map_err(|error| call_error("cloudwatch:DeleteAlarms", &resource, &error))
@@ -174,11 +175,9 @@ impl Alarms {
         };
         let set = self.client.set_alarm_state().alarm_name(name).state_value(state).state_reason(reason);
         let answer = set.send().await;
-        answer.map(drop).map_err(|error| call_error("cloudwatch:SetAlarmState", &self.arn(name), &error))
-    }
-
-    fn arn(&self, name: &str) -> String {
-        format!("arn:aws:cloudwatch:{}:*:alarm:{name}", self.region)
+        answer
+            .map(drop)
+            .map_err(|error| call_error("cloudwatch:SetAlarmState", &self.place.alarm(name), &error))
     }
 }
 

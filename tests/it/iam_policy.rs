@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::account::Account;
 use crate::daemon::machine::{DEVICE_A, Machine};
 use crate::daemon::process::Efsmon;
+use crate::fake::cloudwatch::Fault;
 use crate::schemas::models::{self, complaints};
 
 fn stderr(output: &Output) -> String {
@@ -160,6 +161,49 @@ fn the_namespaces_are_those_that_a_dry_run_prints() {
         assert!(allowed.contains(namespace), "{allowed:?}");
         assert_eq!(published(&Efsmon::on(&machine)), allowed);
     }
+}
+
+/// Whether `*` in a pattern can stand for what is missing in it.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
+            text.char_indices().map(|(at, _)| at).chain([text.len()]).any(|at| matches(rest, &text[at..]))
+        }),
+    }
+}
+
+#[test]
+fn what_a_refused_request_needs_is_in_the_policy() {
+    let account = Account::start();
+    account.efs.create("fs-0123456789abcdef0", &[]);
+    let policy = policy(&iam_policy("", &["--for", "provision", "--region", "eu-west-1"]));
+    let allowed = |wanted: &Value| {
+        policy["Statement"].as_array().unwrap().iter().any(|statement| {
+            let resources = list(&statement["Resource"]);
+            list(&statement["Action"]).contains(&wanted["Action"].as_str().unwrap().to_owned())
+                && resources.iter().any(|pattern| matches(pattern, wanted["Resource"].as_str().unwrap()))
+        })
+    };
+    for (operation, command) in [
+        ("GetDashboard", &["dashboards", "apply", "--yes"][..]),
+        ("PutDashboard", &["dashboards", "apply", "--yes"]),
+        ("ListDashboards", &["dashboards", "list"]),
+        ("DescribeAlarms", &["alarms", "diff"]),
+        ("PutMetricAlarm", &["alarms", "apply", "--yes"]),
+    ] {
+        account.cloudwatch.fail_calls(operation, 1, Fault::AccessDenied);
+        let output = account.efsmon(&[command, &["--config", "efsmon.toml"]].concat());
+        let told = stderr(&output);
+        let (_, statement) =
+            told.split_once("add to the policy of this role: ").unwrap_or_else(|| panic!("{told}"));
+        let statement: Value = serde_json::from_str(statement.lines().next().unwrap()).unwrap();
+        assert_eq!(statement["Action"], format!("cloudwatch:{operation}"));
+        assert!(allowed(&statement), "{statement}\n{policy:#}");
+    }
+    assert!(!allowed(
+        &json!({ "Action": "cloudwatch:PutMetricAlarm", "Resource": "arn:aws:cloudwatch:eu-west-1:*:alarm:web" })
+    ));
 }
 
 /// Every policy there is, with everything switched on.

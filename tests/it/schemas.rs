@@ -4,6 +4,8 @@
 //! Neither knows what is in a dashboard's body: to both it is a text.
 
 pub mod models;
+mod renders;
+mod requests;
 
 use std::sync::LazyLock;
 

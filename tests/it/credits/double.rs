@@ -1,0 +1,1 @@
+//! The double of GetMetricData refuses what CloudWatch refuses, and reckons as it does.

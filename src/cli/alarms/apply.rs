@@ -95,7 +95,8 @@ fn warn(situation: &Situation, plan: &Plan) {
         ));
     }
     let told = |body: &Value| {
-        let kinds = ["AlarmActions", "OKActions"].map(|kind| body.get(kind).and_then(Value::as_array).cloned());
+        let kinds =
+            ["AlarmActions", "OKActions"].map(|kind| body.get(kind).and_then(Value::as_array).cloned());
         kinds.into_iter().flatten().flatten().collect::<Vec<_>>()
     };
     let loses = plan.steps.iter().filter(|step| match &step.change {

@@ -60,9 +60,9 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if !args.json {
         match ours.as_slice() {
             [] => writeln!(out, "nothing to delete: there is no alarm of {mark}")?,
-            names => names
-                .iter()
-                .try_for_each(|name| writeln!(out, "  delete  {}", printable(name.as_bytes())))?,
+            names => {
+                names.iter().try_for_each(|name| writeln!(out, "  delete  {}", printable(name.as_bytes())))?
+            }
         }
         out.flush()?;
     }
@@ -96,14 +96,13 @@ fn wanted(args: &DeleteArgs, mark: &Mark, found: &[Found]) -> anyhow::Result<Vec
     let is = |found: &Found, wanted: &String| situation::names(wanted, &found.name, &mark.region);
     let (ours, others): (Vec<&Found>, Vec<&Found>) =
         found.iter().partition(|found| situation::mark(found).as_ref() == Some(mark));
-    for wanted in args.names.iter().filter(|wanted| !ours.iter().any(|found| is(found, wanted))) {
-        match others.iter().find(|found| is(found, wanted)) {
-            Some(other) => {
-                let whose = whose(situation::mark(other).as_ref());
-                bail!("{} {whose}; delete it in the console", printable(other.name.as_bytes()))
-            }
-            None => bail!("found NAME {wanted:?}, and no alarm of {mark} is that: efsmon alarms list"),
-        }
+    let is_ours = |wanted: &&String| ours.iter().any(|found| is(found, wanted));
+    if let Some(wanted) = args.names.iter().find(|wanted| !is_ours(wanted)) {
+        let Some(other) = others.iter().find(|found| is(found, wanted)) else {
+            bail!("found NAME {wanted:?}, and no alarm of {mark} is that: efsmon alarms list");
+        };
+        let (name, whose) = (printable(other.name.as_bytes()), whose(situation::mark(other).as_ref()));
+        bail!("{name} {whose}; delete it in the console");
     }
     let asked = |found: &&Found| args.names.is_empty() || args.names.iter().any(|wanted| is(found, wanted));
     Ok(ours.into_iter().filter(asked).map(|found| found.name.clone()).collect())

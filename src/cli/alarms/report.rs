@@ -110,9 +110,8 @@ impl Report<'_> {
 
     /// `2 to create, 1 to update`.
     fn sum(&self) -> String {
-        let of = |wanted: fn(&Change) -> bool| {
-            self.plan.steps.iter().filter(|step| wanted(&step.change)).count()
-        };
+        let of =
+            |wanted: fn(&Change) -> bool| self.plan.steps.iter().filter(|step| wanted(&step.change)).count();
         let counts = [
             (of(|change| *change == Change::Create), "to create"),
             (of(|change| matches!(change, Change::Update { .. })), "to update"),
@@ -150,9 +149,7 @@ impl Report<'_> {
             let is_done = self.prune && is_made();
             alarms.push(json!({ "name": name, "change": change, "reason": reason, "done": is_done }));
         }
-        let skipped = |one: &Skipped| {
-            json!({ "kind": one.kind, "file_system": one.file_system.as_str(), "reason": one.reason })
-        };
+        let skipped = |one: &Skipped| json!({ "kind": one.kind, "file_system": one.file_system.as_str(), "reason": one.reason });
         json!({
             "region": self.situation.target.region,
             "owner": self.situation.target.owner.to_string(),

@@ -55,11 +55,8 @@ pub async fn all(
     let mut stop = pin!(stopped()?);
     let mut progress = Progress::of(total);
     for (number, one) in work.iter().enumerate() {
-        let so_far = || {
-            format!(
-                "{} of {total} alarms are done, and running this again goes on with the rest",
-                progress.done
-            )
+        let so_far = |done: usize| {
+            format!("{done} of {total} alarms are done, and running this again goes on with the rest")
         };
         let pause = if number == 0 { Duration::ZERO } else { PAUSE };
         tokio::select! {

@@ -6,6 +6,7 @@ mod delete;
 mod diff;
 mod fire;
 mod list;
+mod render;
 mod report;
 mod situation;
 pub mod test;
@@ -26,7 +27,7 @@ pub struct AlarmsArgs {
 #[derive(Debug, Subcommand)]
 enum AlarmsCommand {
     List(list::ListArgs),
-    Render(diff::RenderArgs),
+    Render(render::RenderArgs),
     Diff(diff::DiffArgs),
     Apply(apply::ApplyArgs),
     Delete(delete::DeleteArgs),
@@ -42,7 +43,7 @@ enum AlarmsCommand {
 pub fn run(args: &AlarmsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     match &args.command {
         AlarmsCommand::List(args) => list::run(args, out),
-        AlarmsCommand::Render(args) => diff::render(args, out),
+        AlarmsCommand::Render(args) => render::run(args, out),
         AlarmsCommand::Diff(args) => diff::run(args, out),
         AlarmsCommand::Apply(args) => apply::run(args, out),
         AlarmsCommand::Delete(args) => delete::run(args, out),

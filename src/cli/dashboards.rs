@@ -7,7 +7,7 @@ mod diff;
 mod list;
 mod render;
 mod result;
-mod tag;
+pub mod tag;
 
 use std::io::Write;
 

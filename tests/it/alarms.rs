@@ -1,3 +1,6 @@
 //! `efsmon alarms`: rendered, applied and verified.
 
+mod apply;
+mod limits;
 mod render;
+mod verify;

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::list::{actions, actions_enabled};
+use serde_json::Value;
+
 use crate::aws::alarms::Found;
 use crate::names::printable;
 use crate::provision::plan::{Change, Plan, Step, same};
@@ -41,8 +43,10 @@ pub fn wrong(step: &Step, found: Option<&Found>, topics: &BTreeMap<&str, Topic>,
     let mut wrong = Vec::new();
     match &step.change {
         Change::Refuse { reason, .. } => return vec![reason.clone()],
-        Change::Update { .. } => {
-            let differing = differing(step, found);
+        Change::Update { before } => {
+            // Whether actions are enabled has a sentence of its own.
+            let mut differing = differing(step, before);
+            differing.retain(|name| *name != "ActionsEnabled");
             if !differing.is_empty() {
                 wrong.push(format!("differs in {}: see efsmon alarms diff", differing.join(", ")));
             }
@@ -67,17 +71,17 @@ pub fn wrong(step: &Step, found: Option<&Found>, topics: &BTreeMap<&str, Topic>,
     wrong
 }
 
-/// The members in which what is there differs, but for whether actions are enabled.
-fn differing<'a>(step: &'a Step, found: &'a Found) -> Vec<&'a str> {
-    let (Some(desired), Some(found)) = (step.body.as_object(), found.body.as_object()) else {
+/// The members in which the alarm of a step differs from `before`.
+pub fn differing<'a>(step: &'a Step, before: &'a Value) -> Vec<&'a str> {
+    let (Some(desired), Some(before)) = (step.body.as_object(), before.as_object()) else {
         return Vec::new();
     };
-    let names: BTreeSet<&str> = desired.keys().chain(found.keys()).map(String::as_str).collect();
-    let differs = |name: &&str| match (desired.get(*name), found.get(*name)) {
+    let names: BTreeSet<&str> = desired.keys().chain(before.keys()).map(String::as_str).collect();
+    let differs = |name: &&str| match (desired.get(*name), before.get(*name)) {
         (Some(one), Some(other)) => !same(one, other),
         _ => true,
     };
-    names.into_iter().filter(differs).filter(|name| *name != "ActionsEnabled").collect()
+    names.into_iter().filter(differs).collect()
 }
 
 /// None: it has data, or none could be expected yet.

@@ -2,23 +2,28 @@
 
 use std::io::Write;
 
+use anyhow::bail;
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::report::alarms;
-use super::situation::{self, PREFIX, mark};
+use super::situation::{self, PREFIX};
 use super::write;
-use crate::aws::Session;
-use crate::aws::alarms::Alarms;
+use crate::aws::alarms::{Alarms, Found};
 use crate::cli::UsageError;
-use crate::cli::provision::{TargetFlags, confirm, wait, write_json};
+use crate::cli::provision::{AccountFlags, confirm, wait, write_json};
 use crate::names::printable;
-use crate::provision::Mark;
+use crate::provision::plan::whose;
+use crate::provision::{Mark, Owner};
 
 /// Delete alarms of ours: all of the owner's in the Region, or only those asked for
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
-    target: TargetFlags,
+    account: AccountFlags,
+    /// Whose they are: those of another owner are left alone
+    #[arg(long, value_name = "NAME", default_value = "efsmon")]
+    owner: Owner,
     /// Show what would be deleted, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -40,51 +45,65 @@ pub struct DeleteArgs {
 /// A bad configuration, no credentials, what CloudWatch refuses, an answer that is not yes, a NAME of nothing.
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if args.json && !args.yes && !args.dry_run {
-        return Err(UsageError("--json needs --yes or --dry-run".to_owned()).into());
+        let text = "found --json alone, which asks nothing; allowed: with --yes or --dry-run";
+        return Err(UsageError(text.to_owned()).into());
     }
-    let config = args.target.config()?;
+    let config = args.account.config()?;
     let (client, region, found) = wait(async {
-        let session = Session::open(args.target.region(&config)).await?;
+        let session = args.account.session(&config).await?;
         let client = Alarms::of(&session);
         let found = client.beginning_with(PREFIX).await?;
         Ok((client, session.region().to_owned(), found))
     })?;
-    let ours = Mark { owner: args.target.owner().clone(), region: region.clone() };
-    let systems = args.target.file_systems();
-    let ours: Vec<String> = found
-        .iter()
-        .filter(|found| mark(found).as_ref() == Some(&ours))
-        .map(|found| found.name.clone())
-        .filter(|name| {
-            systems.is_empty() || situation::file_system(name).is_some_and(|of| systems.contains(&of))
-        })
-        .collect();
-    let is_of = |name: &String, wanted: &String| situation::names(wanted, name, &region);
-    if let Some(nothing) = args.names.iter().find(|wanted| !ours.iter().any(|name| is_of(name, wanted))) {
-        let nothing = printable(nothing.as_bytes());
-        return Err(UsageError(format!(
-            "no alarm of efsmon owner {} is {nothing:?}: efsmon alarms list --all names those that are there",
-            args.target.owner()
-        ))
-        .into());
-    }
-    let wanted = |name: &String| args.names.is_empty() || args.names.iter().any(|wanted| is_of(name, wanted));
-    let names: Vec<String> = ours.into_iter().filter(wanted).collect();
+    let mark = Mark { owner: args.owner.clone(), region };
+    let ours = wanted(args, &mark, &found)?;
     if !args.json {
-        names.iter().try_for_each(|name| writeln!(out, "delete  {}", printable(name.as_bytes())))?;
+        match ours.as_slice() {
+            [] => writeln!(out, "nothing to delete: there is no alarm of {mark}")?,
+            names => {
+                names.iter().try_for_each(|name| writeln!(out, "  delete  {}", printable(name.as_bytes())))?
+            }
+        }
         out.flush()?;
     }
-    if !names.is_empty() && !args.dry_run {
-        confirm(&format!("Delete {}?", alarms(names.len())), "yes", args.yes)?;
-        let work: Vec<_> = write::deletions(&names).collect();
-        wait(write::all(&client, &work, &[]))?;
+    let (mut done, mut failed) = (0, None);
+    if !ours.is_empty() && !args.dry_run {
+        confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.yes)?;
+        let work: Vec<_> = write::deletions(&ours).collect();
+        failed = wait(write::all(&client, &work, &[], &mut done)).err();
     }
-    match args.json {
-        true => write_json(&serde_json::json!({ "deleted": names, "applied": !args.dry_run }), out)?,
-        false if names.is_empty() => writeln!(out, "no changes")?,
-        false if args.dry_run => writeln!(out, "nothing was done: --dry-run")?,
-        false => writeln!(out, "{} deleted", alarms(names.len()))?,
+    if args.json {
+        let row = |(number, name): (usize, &String)| json!({ "name": name, "deleted": number < done });
+        let rows: Vec<Value> = ours.iter().enumerate().map(row).collect();
+        let owner = mark.owner.to_string();
+        write_json(&json!({ "region": mark.region, "owner": owner, "alarms": rows }), out)?;
     }
-    out.flush()?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !args.json && !ours.is_empty() {
+        match args.dry_run {
+            true => writeln!(out, "nothing was done: --dry-run")?,
+            false => writeln!(out, "{} deleted", alarms(done))?,
+        }
+        out.flush()?;
+    }
     Ok(())
+}
+
+/// The names of those that are ours, all or those asked for.
+fn wanted(args: &DeleteArgs, mark: &Mark, found: &[Found]) -> anyhow::Result<Vec<String>> {
+    let is = |found: &Found, wanted: &String| situation::names(wanted, &found.name, &mark.region);
+    let (ours, others): (Vec<&Found>, Vec<&Found>) =
+        found.iter().partition(|found| situation::mark(found).as_ref() == Some(mark));
+    let is_ours = |wanted: &&String| ours.iter().any(|found| is(found, wanted));
+    if let Some(wanted) = args.names.iter().find(|wanted| !is_ours(wanted)) {
+        let Some(other) = others.iter().find(|found| is(found, wanted)) else {
+            bail!("found NAME {wanted:?}, and no alarm of {mark} is that: efsmon alarms list");
+        };
+        let (name, whose) = (printable(other.name.as_bytes()), whose(situation::mark(other).as_ref()));
+        bail!("{name} {whose}; delete it in the console");
+    }
+    let asked = |found: &&Found| args.names.is_empty() || args.names.iter().any(|wanted| is(found, wanted));
+    Ok(ours.into_iter().filter(asked).map(|found| found.name.clone()).collect())
 }

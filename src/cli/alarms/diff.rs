@@ -1,47 +1,24 @@
-//! `efsmon alarms render` and `efsmon alarms diff`.
+//! `efsmon alarms diff`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::Args;
 
-use super::report::{self, Report};
+use super::report::{Report, alarms, lines};
 use super::situation::{self, Flags};
 use crate::cli::Differences;
-use crate::cli::provision::{coloured, wait, write_diff, write_json};
+use crate::cli::provision::{coloured, note, wait, write_diff, write_json};
 use crate::provision::diff::unified;
-use crate::provision::plan::Change;
 
-/// Print the alarms, each as `aws cloudwatch put-metric-alarm --cli-input-json` takes it
-#[derive(Debug, Args)]
-pub struct RenderArgs {
-    #[command(flatten)]
-    flags: Flags,
-}
-
-/// Writes the alarms as JSON documents, one after another. Which are skipped is said on standard error.
-///
-/// # Errors
-///
-/// A bad configuration, no credentials, what EFS refuses, templates that cannot be used.
-pub fn render(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let config = args.flags.target.config()?;
-    let alarms = wait(situation::render(&args.flags, &config))?;
-    for one in &alarms.rendered {
-        write_json(&serde_json::to_value(&one.alarm)?, out)?;
-    }
-    report::write_skipped(&alarms.skipped, &mut io::stderr())?;
-    Ok(())
-}
-
-/// Show what `apply` would change; exit status 3 when that is anything
+/// Show what apply would change, line by line; exit status 3 when it would
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     #[command(flatten)]
     flags: Flags,
-    /// Take over what is another owner's, or nobody's
+    /// As if what is another owner's, or nobody's, were taken over
     #[arg(long)]
     adopt: bool,
-    /// Count alarms of ours too that should not be: of file systems that are gone, or without a template
+    /// As if what is useless were deleted: alarms of file systems that are gone, or without a template
     #[arg(long)]
     prune: bool,
     /// Write JSON
@@ -60,19 +37,10 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let plan = situation.plan(args.adopt)?;
     let report = Report { situation: &situation, plan: &plan, prune: args.prune };
     if args.json {
-        write_json(&report.json(false), out)?;
+        write_json(&report.json(0, true, true), out)?;
     } else {
-        for step in &plan.steps {
-            let before = match &step.change {
-                Change::Keep => continue,
-                Change::Create => None,
-                Change::Update { before } => Some(before),
-                Change::Refuse { before, reason } => {
-                    writeln!(out, "{}: it {reason}", step.name)?;
-                    Some(before)
-                }
-            };
-            write_diff(&unified(&step.name, before, Some(&step.body)), coloured(), out)?;
+        for step in plan.writes() {
+            write_diff(&lines(step), coloured(), out)?;
         }
         for found in report.deleted().iter().filter_map(|name| situation.found.get(name)) {
             write_diff(&unified(&found.name, Some(&found.body), None), coloured(), out)?;
@@ -80,14 +48,14 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> anyhow::Result<()> {
         report.write_rest(out)?;
         out.flush()?;
     }
-    let differ = report.changes() + plan.refused().count();
-    match differ {
-        0 => Ok(()),
-        differ => Err(Differences(format!("{} not as they should be", are(differ))).into()),
+    for (step, reason) in plan.refused() {
+        note(format_args!("{}: {reason}", step.name));
     }
-}
-
-/// `1 alarm is`, `2 alarms are`.
-pub fn are(number: usize) -> String {
-    format!("{} {}", report::alarms(number), if number == 1 { "is" } else { "are" })
+    match report.changes() + plan.refused().count() {
+        0 => Ok(()),
+        differing => {
+            let all = alarms(plan.steps.len() + report.deleted().len());
+            Err(Differences(format!("{differing} of {all} differ: efsmon alarms apply")).into())
+        }
+    }
 }

@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 use super::list::{actions, actions_enabled};
 use super::situation::{PREFIX, mark};
 use super::write::stopped;
-use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found, State};
 use crate::cli::UsageError;
 use crate::cli::provision::{TargetFlags, confirm, wait};
 use crate::config::Config;
 use crate::provision::Mark;
+use crate::provision::alarms::PAUSE;
 
 /// Sets the alarm to ALARM, and `hold` seconds later to OK, after a confirmation.
 ///
@@ -35,7 +35,7 @@ pub fn run(
         .into());
     }
     let (alarms, ours, found) = wait(async {
-        let session = Session::open(target.region(config)).await?;
+        let session = target.session(config).await?;
         let alarms = Alarms::of(&session);
         let ours = Mark { owner: target.owner().clone(), region: session.region().to_owned() };
         let found = alarms.named(name).await?;
@@ -56,7 +56,7 @@ pub fn run(
         alarms.set_state(name, State::Alarm, &reason).await?;
         tokio::select! {
             () = &mut stop => {}
-            () = tokio::time::sleep(Duration::from_secs(hold).max(super::write::PAUSE)) => {}
+            () = tokio::time::sleep(Duration::from_secs(hold).max(PAUSE)) => {}
         }
         let back = alarms.set_state(name, State::Ok, &reason).await;
         back.with_context(|| {

@@ -7,20 +7,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::situation::{PREFIX, file_system, mark};
-use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found};
-use crate::cli::provision::{TargetFlags, wait, write_json};
+use crate::cli::provision::{AccountFlags, wait, write_json};
 use crate::names::printable;
-use crate::provision::Mark;
 
-/// List the alarms of the owner, with their state
+/// List the Region's alarms that are called efsmon-.., of every owner, with their state
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]
-    target: TargetFlags,
-    /// Those of every other owner too, and those that are nobody's
-    #[arg(long)]
-    all: bool,
+    account: AccountFlags,
     /// Write JSON
     #[arg(long)]
     json: bool,
@@ -32,26 +27,22 @@ pub struct ListArgs {
 ///
 /// A bad configuration, no credentials, what CloudWatch refuses.
 pub fn run(args: &ListArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let config = args.target.config()?;
+    let config = args.account.config()?;
     let (region, found) = wait(async {
-        let session = Session::open(args.target.region(&config)).await?;
+        let session = args.account.session(&config).await?;
         let found = Alarms::of(&session).beginning_with(PREFIX).await?;
         Ok((session.region().to_owned(), found))
     })?;
-    let ours = Mark { owner: args.target.owner().clone(), region };
-    let systems = args.target.file_systems();
-    let wanted: Vec<(&Found, Option<Mark>)> = found
-        .iter()
-        .filter(|one| systems.is_empty() || file_system(&one.name).is_some_and(|of| systems.contains(&of)))
-        .map(|one| (one, mark(one)))
-        .filter(|(_, mark)| args.all || mark.as_ref() == Some(&ours))
-        .collect();
     if args.json {
-        let alarms: Vec<Value> = wanted.iter().map(|(found, mark)| document(found, mark.as_ref())).collect();
-        return Ok(write_json(&json!({ "alarms": alarms }), out)?);
+        let alarms: Vec<Value> = found.iter().map(document).collect();
+        return Ok(write_json(&json!({ "region": region, "alarms": alarms }), out)?);
+    }
+    if found.is_empty() {
+        writeln!(out, "no alarm in {region} is called {PREFIX}..")?;
+        return Ok(out.flush()?);
     }
     let mut rows = vec![["ALARM", "STATE", "SINCE", "ACTIONS", "OWNER"].map(str::to_owned)];
-    rows.extend(wanted.iter().map(|(found, mark)| row(found, mark.as_ref())));
+    rows.extend(found.iter().map(row));
     let widths: Vec<usize> =
         (0..5).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     for row in &rows {
@@ -72,7 +63,7 @@ pub fn actions<'a>(found: &'a Found, kind: &str) -> impl Iterator<Item = &'a str
     found.body.get(kind).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn row(found: &Found, mark: Option<&Mark>) -> [String; 5] {
+fn row(found: &Found) -> [String; 5] {
     let all = ["AlarmActions", "OKActions", "InsufficientDataActions"];
     let actions: usize = all.iter().map(|kind| actions(found, kind).count()).sum();
     [
@@ -80,7 +71,7 @@ fn row(found: &Found, mark: Option<&Mark>) -> [String; 5] {
         found.state.clone(),
         since(found).unwrap_or_else(|| "-".to_owned()),
         if actions_enabled(found) { actions.to_string() } else { "off".to_owned() },
-        mark.map_or("-".to_owned(), |mark| mark.owner.to_string()),
+        mark(found).map_or("-".to_owned(), |mark| mark.owner.to_string()),
     ]
 }
 
@@ -88,7 +79,7 @@ fn since(found: &Found) -> Option<String> {
     Some(Timestamp::from_second(found.since?).ok()?.to_string())
 }
 
-fn document(found: &Found, mark: Option<&Mark>) -> Value {
+fn document(found: &Found) -> Value {
     json!({
         "name": found.name,
         "state": found.state,
@@ -97,7 +88,7 @@ fn document(found: &Found, mark: Option<&Mark>) -> Value {
         "actions_enabled": actions_enabled(found),
         "alarm_actions": actions(found, "AlarmActions").collect::<Vec<_>>(),
         "ok_actions": actions(found, "OKActions").collect::<Vec<_>>(),
-        "owner": mark.map(|mark| mark.owner.to_string()),
+        "owner": mark(found).map(|mark| mark.owner.to_string()),
         "file_system": file_system(&found.name).map(|id| id.to_string()),
     })
 }

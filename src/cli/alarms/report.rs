@@ -1,14 +1,16 @@
-//! What is to be done, written out.
+//! What is to be done, and what became of it, written out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::checks::differing;
 use super::situation::Situation;
+use crate::cost::prices::{AS_OF, FREE_ALARMS, PAGE, REGION, Usd};
 use crate::names::printable;
-use crate::provision::alarms::Skipped;
-use crate::provision::diff::unified;
+use crate::provision::alarms::{Skipped, monthly_usd, time};
+use crate::provision::diff::{Line, unified};
 use crate::provision::plan::{Change, Plan, Step};
 
 /// Alarms to create that are told one by one; more are told by kind.
@@ -16,7 +18,7 @@ const TOLD: usize = 20;
 /// File systems that are named for each reason why some get no alarm.
 const NAMED: usize = 10;
 
-/// What is to be done: the plan, and what is deleted.
+/// The plan, and what is deleted.
 pub struct Report<'a> {
     pub situation: &'a Situation,
     pub plan: &'a Plan,
@@ -34,50 +36,79 @@ impl Report<'_> {
         self.plan.writes().count() + self.deleted().len()
     }
 
-    /// One line for each change, and the diff of each update.
+    /// One line for each change, then what is skipped, what it takes and what it costs.
     pub fn write(&self, coloured: bool, out: &mut impl Write) -> io::Result<()> {
         let created: Vec<&Step> =
             self.plan.steps.iter().filter(|step| step.change == Change::Create).collect();
-        if created.len() <= TOLD {
-            created.iter().try_for_each(|step| writeln!(out, "create  {}", step.name))?;
-        } else {
+        let one_by_one = created.len() <= TOLD;
+        if !one_by_one {
             let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
             for one in created.iter().filter_map(|step| self.situation.desired.get(&step.name)) {
                 *kinds.entry(&one.kind).or_default() += 1;
             }
-            kinds
-                .iter()
-                .try_for_each(|(kind, number)| writeln!(out, "create  {kind}: {}", alarms(*number)))?;
+            for (kind, number) in kinds {
+                line(("create", "32"), &alarms(number), &format!("of the kind {kind}"), coloured, out)?;
+            }
         }
         for step in &self.plan.steps {
+            let name = printable(step.name.as_bytes());
             match &step.change {
+                Change::Create if one_by_one => line(("create", "32"), &name, "", coloured, out)?,
                 Change::Update { before } => {
-                    writeln!(out, "update  {}", step.name)?;
-                    let lines = unified(&step.name, Some(before), Some(&step.body));
-                    crate::cli::provision::write_diff(&lines, coloured, out)?;
+                    let told = format!("differs in {}", differing(step, before).join(", "));
+                    line(("update", "33"), &name, &told, coloured, out)?;
                 }
-                Change::Refuse { reason, .. } => writeln!(out, "leave   {}: it {reason}", step.name)?,
+                Change::Refuse { reason, .. } => line(("refuse", "35"), &name, reason, coloured, out)?,
                 Change::Create | Change::Keep => {}
             }
+        }
+        for name in self.deleted() {
+            let name_shown = printable(name.as_bytes());
+            line(("delete", "31"), &name_shown, &self.situation.why_left(name), coloured, out)?;
         }
         self.write_rest(out)
     }
 
-    /// What there is besides the steps: what is left over, what is skipped, and the sum of it all.
+    /// What there is besides the changes.
     pub fn write_rest(&self, out: &mut impl Write) -> io::Result<()> {
-        let word = if self.prune { "delete  " } else { "useless " };
-        for name in &self.plan.leftover {
-            let name_shown = printable(name.as_bytes());
-            writeln!(out, "{word}{name_shown}: {}", self.situation.why_left(name))?;
-        }
-        if !self.plan.leftover.is_empty() && !self.prune {
-            writeln!(out, "--prune deletes what is useless")?;
+        if !self.prune {
+            for name in &self.plan.leftover {
+                let name_shown = printable(name.as_bytes());
+                let why = self.situation.why_left(name);
+                writeln!(out, "  useless {name_shown}  {why}: --prune deletes it")?;
+            }
         }
         write_skipped(&self.situation.skipped, out)?;
-        writeln!(out, "{}", self.sum())
+        match self.changes() {
+            0 => writeln!(out, "no changes: {} as it should be", alarms(self.plan.kept()))?,
+            changes => {
+                let seconds = self.seconds(changes);
+                writeln!(out, "{} of {}: about {seconds} s", self.sum(), alarms(self.plan.steps.len()))?;
+            }
+        }
+        if self.plan.steps.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "all together {} a month, by the metrics in them; an account's first {FREE_ALARMS} are free, and not \
+             deducted (prices of {REGION}, {AS_OF})",
+            self.usd(),
+        )
     }
 
-    /// `2 alarms to create, 40 unchanged: about 1 s`.
+    /// How long it takes to make the changes.
+    fn seconds(&self, changes: usize) -> u64 {
+        time(changes).as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+    }
+
+    /// What all of them cost in a month, whether they are there or not.
+    fn usd(&self) -> Usd {
+        let alarms = self.situation.desired.values().map(|one| &one.alarm);
+        monthly_usd(alarms, self.situation.target.file_systems.len())
+    }
+
+    /// `2 to create, 1 to update`.
     fn sum(&self) -> String {
         let of =
             |wanted: fn(&Change) -> bool| self.plan.steps.iter().filter(|step| wanted(&step.change)).count();
@@ -85,58 +116,74 @@ impl Report<'_> {
             (of(|change| *change == Change::Create), "to create"),
             (of(|change| matches!(change, Change::Update { .. })), "to update"),
             (self.deleted().len(), "to delete"),
-            (of(|change| matches!(change, Change::Refuse { .. })), "left alone"),
-            (of(|change| *change == Change::Keep), "unchanged"),
         ];
         let there = counts.iter().filter(|(number, _)| *number > 0);
-        let mut parts: Vec<String> = there.map(|(number, what)| format!("{number} {what}")).collect();
-        if let Some(first) = parts.first_mut()
-            && let Some((number, what)) = first.clone().split_once(' ')
-        {
-            *first = format!("{} {what}", alarms(number.parse().unwrap_or(0)));
-        }
-        if parts.is_empty() {
-            parts.push("no alarms".to_owned());
-        }
-        parts.join(", ")
+        there.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// For programs. `applied`: whether it was done.
-    pub fn json(&self, applied: bool) -> Value {
-        let change = |step: &Step| {
-            let (what, before, reason) = match &step.change {
-                Change::Keep => return None,
-                Change::Create => ("create", None, None),
-                Change::Update { before } => ("update", Some(before), None),
-                Change::Refuse { before, reason } => ("leave", Some(before), Some(reason)),
-            };
-            Some(json!({
-                "name": step.name, "change": what, "reason": reason, "before": before, "after": step.body,
-            }))
+    /// For programs; keys may be added, none changes or goes. `done`: how many of the changes were made, in order.
+    pub fn json(&self, done: usize, dry_run: bool, with_diffs: bool) -> Value {
+        let mut alarms = Vec::new();
+        let mut made = 0;
+        let mut is_made = || {
+            made += 1;
+            made <= done
         };
-        let mut changes: Vec<Value> = self.plan.steps.iter().filter_map(change).collect();
-        let left = |name: &String| json!({ "name": name, "reason": self.situation.why_left(name) });
-        if self.prune {
-            changes.extend(self.plan.leftover.iter().map(|name| {
-                let found = self.situation.found.get(name);
-                json!({
-                    "name": name, "change": "delete", "reason": self.situation.why_left(name),
-                    "before": found.map(|found| &found.body), "after": null,
-                })
-            }));
+        for step in &self.plan.steps {
+            let reason = match &step.change {
+                Change::Refuse { reason, .. } => Some(reason.as_str()),
+                _ => None,
+            };
+            let writes = matches!(step.change, Change::Create | Change::Update { .. });
+            let mut row = json!({
+                "name": step.name, "change": step.change.name(), "reason": reason, "done": writes && is_made(),
+            });
+            if with_diffs {
+                row["diff"] = lines(step).iter().map(|line| line.print(false)).collect();
+            }
+            alarms.push(row);
         }
-        let left: Vec<Value> =
-            if self.prune { Vec::new() } else { self.plan.leftover.iter().map(left).collect() };
-        let unchanged = self.plan.steps.iter().filter(|step| step.change == Change::Keep).count();
-        let skipped = self.situation.skipped.iter().map(
-            |skipped| json!({ "kind": skipped.kind, "file_system": skipped.file_system.as_str(), "reason": skipped.reason }),
-        );
+        for name in &self.plan.leftover {
+            let change = if self.prune { "delete" } else { "useless" };
+            let reason = self.situation.why_left(name);
+            let is_done = self.prune && is_made();
+            alarms.push(json!({ "name": name, "change": change, "reason": reason, "done": is_done }));
+        }
+        let skipped = |one: &Skipped| json!({ "kind": one.kind, "file_system": one.file_system.as_str(), "reason": one.reason });
         json!({
-            "region": self.situation.target.region, "owner": self.situation.target.owner.to_string(),
-            "changes": changes, "unchanged": unchanged, "useless": left,
-            "skipped": skipped.collect::<Vec<_>>(), "applied": applied,
+            "region": self.situation.target.region,
+            "owner": self.situation.target.owner.to_string(),
+            "dry_run": dry_run,
+            "alarms": alarms,
+            "skipped": self.situation.skipped.iter().map(skipped).collect::<Vec<_>>(),
+            "seconds": self.seconds(self.changes()),
+            "usd_per_month": self.usd().dollars(),
+            "prices": {
+                "currency": "USD", "page": PAGE, "as_of": AS_OF, "region": REGION,
+                "free_alarms_not_deducted": FREE_ALARMS,
+            },
         })
     }
+}
+
+/// What changes with a step.
+pub fn lines(step: &Step) -> Vec<Line> {
+    match &step.change {
+        Change::Create => unified(&step.name, None, Some(&step.body)),
+        Change::Update { before } => unified(&step.name, Some(before), Some(&step.body)),
+        Change::Keep | Change::Refuse { .. } => Vec::new(),
+    }
+}
+
+fn line(
+    (verb, colour): (&str, &str),
+    name: &str,
+    more: &str,
+    coloured: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let verb = if coloured { format!("\x1b[{colour}m{verb}\x1b[0m") } else { verb.to_owned() };
+    writeln!(out, "{}", format!("  {verb}  {name}  {more}").trim_end())
 }
 
 /// `1 alarm`, `2 alarms`.
@@ -144,7 +191,12 @@ pub fn alarms(number: usize) -> String {
     format!("{number} alarm{}", if number == 1 { "" } else { "s" })
 }
 
-/// One line for each reason: `skip    elastic throughput has no burst credits: fs-.. (credits-low)`.
+/// `1 alarm is`, `2 alarms are`.
+pub fn are(number: usize) -> String {
+    format!("{} {}", alarms(number), if number == 1 { "is" } else { "are" })
+}
+
+/// One line for each reason: `skip    credits-low: elastic throughput has no burst credits: fs-..`.
 pub fn write_skipped(skipped: &[Skipped], out: &mut impl Write) -> io::Result<()> {
     let mut reasons: BTreeMap<&str, (BTreeSet<&str>, Vec<&str>)> = BTreeMap::new();
     for one in skipped {
@@ -161,7 +213,7 @@ pub fn write_skipped(skipped: &[Skipped], out: &mut impl Write) -> io::Result<()
             more => format!(" and {more} more"),
         };
         let named = systems.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-        writeln!(out, "skip    {kinds}: {reason}: {named}{more}")?;
+        writeln!(out, "  skip    {named}{more}  {reason}: no {kinds}")?;
     }
     Ok(())
 }

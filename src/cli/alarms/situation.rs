@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
@@ -10,12 +10,11 @@ use crate::alarm::Alarm;
 use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::UsageError;
-use crate::cli::provision::TargetFlags;
+use crate::cli::provision::{TargetFlags, mistakes};
 use crate::config::{AlarmsConfig, Config};
 use crate::model::FileSystemId;
 use crate::provision::alarms::{self, Actions, Rendered, Skipped, Thresholds};
 use crate::provision::comparable::comparable;
-use crate::provision::dashboards::BadTemplate;
 use crate::provision::plan::{Existing, Plan};
 use crate::provision::{Mark, Target};
 
@@ -70,6 +69,11 @@ fn topic(text: &str) -> Result<String, String> {
 }
 
 impl Flags {
+    /// The NAMEs.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Whether it is said who is told.
     pub fn tells_actions(&self) -> bool {
         [&self.page, &self.ticket, &self.both, &self.ok].into_iter().any(|arns| !arns.is_empty())
@@ -177,10 +181,10 @@ struct Rendering {
 
 async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow::Result<Rendering> {
     let actions = flags.actions(session.region())?;
-    let templates = alarms::templates(&flags.target.templates("alarms")?).map_err(|bad| listed(&bad))?;
+    let templates = alarms::templates(&flags.target.templates("alarms")?).map_err(|bad| mistakes(&bad))?;
     let target = flags.target.target(config, session).await?;
     let thresholds = thresholds(&config.alarms);
-    let alarms = alarms::render(&target, &thresholds, &actions, &templates).map_err(|bad| listed(&bad))?;
+    let alarms = alarms::render(&target, &thresholds, &actions, &templates).map_err(|bad| mistakes(&bad))?;
     Ok(Rendering { target, alarms })
 }
 
@@ -196,18 +200,13 @@ fn thresholds(config: &AlarmsConfig) -> Thresholds {
     }
 }
 
-fn listed(bad: &[BadTemplate]) -> anyhow::Error {
-    let lines: Vec<String> = bad.iter().map(ToString::to_string).collect();
-    anyhow!("these alarms cannot be made:\n  {}", lines.join("\n  "))
-}
-
 /// The alarms of what was asked for, without a look at what is there.
 ///
 /// # Errors
 ///
 /// No region or credentials, what EFS refuses, templates that cannot be used, a NAME of nothing.
 pub async fn render(flags: &Flags, config: &Config) -> anyhow::Result<alarms::Alarms> {
-    let session = Session::open(flags.target.region(config)).await?;
+    let session = flags.target.session(config).await?;
     let rendering = rendering(flags, config, &session).await?;
     flags.check_names(&rendering, &[])?;
     Ok(flags.of(rendering).alarms)
@@ -231,7 +230,7 @@ pub struct Situation {
 ///
 /// No region or credentials, what AWS refuses, templates that cannot be used, a NAME of nothing.
 pub async fn look(flags: &Flags, config: &Config) -> anyhow::Result<Situation> {
-    let session = Session::open(flags.target.region(config)).await?;
+    let session = flags.target.session(config).await?;
     let rendering = rendering(flags, config, &session).await?;
     let alarms = Alarms::of(&session);
     let found = alarms.beginning_with(PREFIX).await?;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::checks::{self, Topic};
-use super::diff::are;
+use super::report::are;
 use super::situation::{self, Flags, Situation};
 use super::{fire, report};
 use crate::aws::call::CallError;

@@ -11,10 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::alarm::Alarm;
 use crate::aws::alarms::{Alarms, PAGE};
 use crate::clock::{Clock, SystemClock};
-
-/// Between two writes: CloudWatch takes 3 PutMetricAlarm and 3 DeleteAlarms a second (CloudWatch User Guide,
-/// "CloudWatch service quotas").
-pub const PAUSE: Duration = Duration::from_millis(400);
+use crate::provision::alarms::PAUSE;
 
 /// Alarms from which on it is shown how far it is.
 const LONG: usize = 20;
@@ -43,34 +40,37 @@ pub fn deletions(names: &[String]) -> impl Iterator<Item = Work<'_>> {
     names.chunks(PAGE).map(Work::Delete)
 }
 
-/// Sends all of it. SIGINT and SIGTERM end it between two requests.
+/// Sends all of it, and counts in `done` of how many alarms it was. SIGINT and SIGTERM end it between two requests.
 ///
 /// # Errors
 ///
 /// The first request that fails, or the signal, with how far it came.
-pub async fn all(alarms: &Alarms, work: &[Work<'_>], tags: &[(String, String)]) -> anyhow::Result<()> {
+pub async fn all(
+    alarms: &Alarms,
+    work: &[Work<'_>],
+    tags: &[(String, String)],
+    done: &mut usize,
+) -> anyhow::Result<()> {
     let total: usize = work.iter().map(Work::alarms).sum();
     let mut stop = pin!(stopped()?);
     let mut progress = Progress::of(total);
     for (number, one) in work.iter().enumerate() {
-        let so_far = || {
-            format!(
-                "{} of {total} alarms are done, and running this again goes on with the rest",
-                progress.done
-            )
+        let so_far = |done: usize| {
+            format!("{done} of {total} alarms are done, and running this again goes on with the rest")
         };
         let pause = if number == 0 { Duration::ZERO } else { PAUSE };
         tokio::select! {
             biased;
-            () = &mut stop => bail!("interrupted: {}", so_far()),
+            () = &mut stop => bail!("interrupted: {}", so_far(*done)),
             () = tokio::time::sleep(pause) => {}
         }
         match one {
             Work::Put(alarm) => alarms.put(alarm, tags).await,
             Work::Delete(names) => alarms.delete(names).await,
         }
-        .with_context(so_far)?;
-        progress.add(one.alarms());
+        .with_context(|| so_far(*done))?;
+        *done += one.alarms();
+        progress.show(*done);
     }
     Ok(())
 }
@@ -93,7 +93,6 @@ pub fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// How far it is: a bar on a terminal, else a line now and then.
 struct Progress {
-    done: usize,
     total: usize,
     bar: Option<ProgressBar>,
     /// Since boot.
@@ -108,18 +107,17 @@ impl Progress {
             let style = ProgressStyle::with_template("{bar:40} {pos} of {len} alarms, {eta} left");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { done: 0, total, bar, said: SystemClock.now().monotonic }
+        Progress { total, bar, said: SystemClock.now().monotonic }
     }
 
-    fn add(&mut self, alarms: usize) {
-        self.done += alarms;
+    fn show(&mut self, done: usize) {
         let now = SystemClock.now().monotonic;
         match &self.bar {
-            Some(bar) => bar.set_position(self.done as u64),
-            None if self.total > LONG && now >= self.said + BETWEEN_LINES && self.done < self.total => {
+            Some(bar) => bar.set_position(done as u64),
+            None if self.total > LONG && now >= self.said + BETWEEN_LINES && done < self.total => {
                 self.said = now;
                 // Whoever waits may have gone.
-                let _ = writeln!(io::stderr(), "{} of {} alarms are done", self.done, self.total);
+                let _ = writeln!(io::stderr(), "{} of {} alarms are done", done, self.total);
             }
             None => {}
         }

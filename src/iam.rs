@@ -152,7 +152,7 @@ impl Statement {
 /// As JSON, on one line.
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+        write!(f, "{}", serde_json::to_value(self).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
         let arn = Place::region("cn-north-1").dashboard("efsmon-cn-north-1-overview");
         assert_eq!(
             Statement::allow("cloudwatch:PutDashboard", &arn).to_string(),
-            r#"{"Effect":"Allow","Action":"cloudwatch:PutDashboard","Resource":"arn:aws-cn:cloudwatch::*:dashboard/efsmon-cn-north-1-overview"}"#
+            r#"{"Action":"cloudwatch:PutDashboard","Effect":"Allow","Resource":"arn:aws-cn:cloudwatch::*:dashboard/efsmon-cn-north-1-overview"}"#
         );
     }
 }

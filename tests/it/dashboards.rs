@@ -1,6 +1,7 @@
 //! `efsmon dashboards`: rendered and applied.
 
 mod apply;
+mod emulator;
 mod refusals;
 
 use std::process::Output;

@@ -10,7 +10,7 @@ use super::comparison::{Comparison, compare};
 use super::diff::lines;
 use super::result::{Outcome, Results};
 use super::tag::{self, Tag};
-use super::{as_it_should_be, counted};
+use super::{as_it_should_be, counted, subject};
 use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};
 use crate::provision::diff::counts;
@@ -143,10 +143,11 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
     let leftover: &[String] = if args.prune { &plan.leftover } else { &[] };
     if plan.is_empty() && leftover.is_empty() {
         if unread.is_empty() {
-            writeln!(out, "no changes: {}", as_it_should_be(plan.kept()))?;
+            writeln!(out, "no changes: {}", as_it_should_be(plan.kept(), &comparison.target))?;
         }
         return out.flush();
     }
+    writeln!(out, "{}:", subject(&comparison.target))?;
     let coloured = coloured();
     let names = plan.steps.iter().map(|step| step.name.as_str()).chain(leftover.iter().map(String::as_str));
     let width = names.map(str::len).max().unwrap_or(0);
@@ -168,11 +169,12 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
         line("delete", "31", name, "no template makes it any more")?;
     }
     if created(plan) > 0 {
+        let new = created(plan);
         writeln!(
             out,
-            "{} new: {} a month at {DASHBOARD} each; an account's first {FREE_DASHBOARDS} of up to \
-             {FREE_DASHBOARD_METRICS} metrics are free (prices of {REGION}, {AS_OF})",
-            counted(created(plan)),
+            "{new} new dashboard{}: {} a month at {DASHBOARD} ({REGION}, {AS_OF}); an account's first \
+             {FREE_DASHBOARDS} of up to {FREE_DASHBOARD_METRICS} metrics are free",
+            if new == 1 { "" } else { "s" },
             new_usd(plan),
         )?;
     }

@@ -308,6 +308,9 @@ pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::R
 ///
 /// A writer that takes no more.
 pub fn write_json(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", crate::names::safe_json(&format!("{value:#}")))?;
+    // Strings have no raw ends of lines, so that those there are lie between the tokens.
+    for line in format!("{value:#}").split('\n') {
+        writeln!(out, "{}", crate::names::safe_json(line))?;
+    }
     out.flush()
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::limits::MAX_VALUES;
 use super::rows::rows;
 use super::{Problem, place};
 use crate::catalog::Profile;
@@ -26,9 +27,6 @@ const COLORS: [(&str, &str); 10] = [
     ("#bcbd22", "#dbdb8d"),
     ("#17becf", "#9edae5"),
 ];
-
-/// How many values a variable can offer ("Dashboard Body Structure and Syntax").
-const MAX_VALUES: usize = 500;
 
 /// The body that a template gives for a target.
 ///
@@ -101,8 +99,9 @@ fn filled(widget: &mut Value, target: &Target, values: &Values) -> Result<Value,
     if let Some(profile) = missing(&repeated, target) {
         let (profile, present) = (profile.name(), target.profile.name());
         let text = format!(
-            "The hosts do not publish this with profile = \"{present}\". Set profile = \"{profile}\" in \
-             /etc/efsmon/efsmon.toml; `efsmon cost` says what that costs."
+            "Not published: by the configuration that this was rendered with, the hosts have \
+             `profile = \"{present}\"`. With `profile = \"{profile}\"` in /etc/efsmon/efsmon.toml they publish it; \
+             `efsmon cost` says what that costs."
         );
         return Ok(text_in_place_of(&filled, &text));
     }

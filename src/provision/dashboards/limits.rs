@@ -17,7 +17,8 @@ const COLUMNS: u64 = 24;
 const MAX_HEIGHT: u64 = 1000;
 /// Of a widget that does not say it.
 const USUAL_SIZE: u64 = 6;
-const MAX_VALUES: usize = 500;
+/// How many values a variable can offer.
+pub(super) const MAX_VALUES: usize = 500;
 const MAX_SEARCH: usize = 2048;
 
 const TYPES: [&str; 7] = ["metric", "text", "log", "alarm", "explorer", "chart", "custom"];

@@ -207,11 +207,11 @@ fn a_panel_that_the_hosts_publish_nothing_for_says_how_to_turn_it_on() {
         assert_eq!(on[place], off[place]);
     }
     let text = off["properties"]["markdown"].as_str().unwrap();
-    assert!(text.contains("profile = \"full\"") && text.contains("with profile = \"minimal\""), "{text}");
+    assert!(text.contains("the hosts have `profile = \"minimal\"`. With `profile = \"full\"` in"), "{text}");
 
     assert_eq!(panel(Profile::Minimal, "Hosts that read most")["type"], "metric");
     let text = panel(Profile::Fleet, "Hosts that read most")["properties"]["markdown"].to_string();
-    assert!(text.contains("profile = \\\"minimal\\\""), "{text}");
+    assert!(text.contains("With `profile = \\\"minimal\\\"`"), "{text}");
 }
 
 /// Namespace, metric and names of its dimensions, sorted: of rows, queries and searches.

@@ -13,8 +13,10 @@ use super::tag::{self, Tag};
 use super::{as_it_should_be, counted, subject};
 use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};
+use crate::provision::Mark;
+use crate::provision::dashboards::mark_of;
 use crate::provision::diff::counts;
-use crate::provision::plan::{Change, Plan, Step};
+use crate::provision::plan::{Change, Plan, Step, whose};
 
 /// Arguments of `efsmon dashboards apply`
 #[derive(Debug, Args)]
@@ -68,10 +70,8 @@ async fn apply(
         write_plan(args, comparison, out)?;
     }
     let mut results = Results::new(comparison, args.prune, args.change.dry_run);
-    let changes = results.open();
-    if changes > 0 && !args.change.dry_run {
-        let whose = comparison.target.mark();
-        confirm(&format!("Change {} of {whose}?", counted(changes)), "apply", args.change.yes)?;
+    if results.open() > 0 && !args.change.dry_run {
+        confirm(&question(args, comparison), "apply", args.change.yes)?;
         follow(args, tags, comparison, &mut results, out).await?;
     }
     if args.json {
@@ -81,6 +81,15 @@ async fn apply(
         0 => Ok(()),
         failed => anyhow::bail!("{failed} of {} not applied, for the reasons above", counted(results.len())),
     }
+}
+
+fn question(args: &ApplyArgs, comparison: &Comparison) -> String {
+    let Comparison { plan, target, .. } = comparison;
+    let deleted = if args.prune { plan.leftover.len() } else { 0 };
+    let parts = [("write", plan.writes().count()), ("delete", deleted)];
+    let parts = parts.iter().filter(|(_, of)| *of > 0).map(|(verb, of)| format!("{verb} {}", counted(*of)));
+    let parts = parts.collect::<Vec<_>>().join(" and ");
+    format!("To {parts} of {}, owner {}.", target.region, target.owner)
 }
 
 /// Whatever becomes of one, the others are done.
@@ -163,7 +172,7 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
             Change::Keep => "",
             Change::Refuse { .. } => "35",
         };
-        line(step.change.name(), colour, &step.name, &told(step))?;
+        line(step.change.name(), colour, &step.name, &told(step, &comparison.target.mark()))?;
     }
     for name in leftover {
         line("delete", "31", name, "no template makes it any more")?;
@@ -186,12 +195,17 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
     out.flush()
 }
 
-fn told(step: &Step) -> String {
+fn told(step: &Step, ours: &Mark) -> String {
     match &step.change {
         Change::Create => String::new(),
-        Change::Update { .. } => {
+        Change::Update { before } => {
             let (added, removed) = counts(&lines(step));
-            format!("+{added} -{removed} lines: efsmon dashboards diff")
+            let before = mark_of(before);
+            let taken_over = match before.as_ref() == Some(ours) {
+                true => String::new(),
+                false => format!(", though it {}", whose(before.as_ref())),
+            };
+            format!("+{added} -{removed} lines{taken_over}")
         }
         Change::Keep => "as it should be".to_owned(),
         Change::Refuse { reason, .. } => reason.clone(),

@@ -75,7 +75,8 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
         note(format_args!("{name}: {obstacle}"));
     }
     if !args.dry_run && !ours.is_empty() {
-        confirm(&format!("Delete {} of {mark}?", counted(ours.len())), "delete", args.yes)?;
+        let question = format!("To delete {} of {}, owner {}.", counted(ours.len()), mark.region, mark.owner);
+        confirm(&question, "delete", args.yes)?;
         for of in looked.iter_mut().filter(|l| l.obstacle.is_none()) {
             match dashboards.delete(&of.name).await {
                 Ok(()) => of.deleted = true,

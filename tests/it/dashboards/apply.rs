@@ -92,7 +92,7 @@ fn another_hand_is_found_by_diff_and_mended_by_apply() {
     let (code, out, _) = dashboards(&account, &["apply", "--dry-run"]);
     let plan = "eu-west-1, 1 file system, owner efsmon:
   keep    efsmon-eu-west-1-file-system  as it should be
-  update  efsmon-eu-west-1-mine         +1 -1 lines: efsmon dashboards diff
+  update  efsmon-eu-west-1-mine         +1 -1 lines
   keep    efsmon-eu-west-1-overview     as it should be
 ";
     assert_eq!((code, out.as_str()), (0, plan));
@@ -184,7 +184,12 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
 
     assert_eq!(dashboards(&account, &["diff", "mine", "--adopt"]).0, 3);
     let out = ok(dashboards(&account, &["apply", "mine", "--adopt", "--yes"]));
-    assert_eq!(out, format!("{HEAD}  update  {MINE}  +1 -1 lines: efsmon dashboards diff\nupdated {MINE}\n"));
+    assert_eq!(
+        out,
+        format!(
+            "{HEAD}  update  {MINE}  +1 -1 lines, though it is of efsmon owner team-a, region eu-west-1\nupdated {MINE}\n"
+        )
+    );
     ok(dashboards(&account, &["diff"]));
 }
 

@@ -162,3 +162,37 @@ fn sdk_query(query: &Query, period: u32) -> MetricDataQuery {
         .set_return_data(query.return_data)
         .build()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queries(number: usize, expression: Option<&str>) -> Vec<Query> {
+        let query = |index| Query {
+            id: format!("q{index}"),
+            metric_stat: None,
+            expression: expression.map(str::to_owned),
+            label: None,
+            period: None,
+            return_data: None,
+        };
+        (0..number).map(query).collect()
+    }
+
+    #[test]
+    fn a_request_has_so_many_queries_that_its_answer_is_a_page() {
+        let metrics = queries(600, None);
+        let of =
+            |points: i64| in_a_request(&metrics, Window { from: 0, to: points * 60, period: 60 }).unwrap();
+        // 100,800 points: 500 x 201.6, 280 x 360, 4 x 21,600.
+        assert_eq!([1, 201, 202, 360, 21_600, 200_000].map(of), [500, 500, 499, 280, 4, 1]);
+    }
+
+    #[test]
+    fn expressions_go_in_one_request_or_not_at_all() {
+        let window = Window { from: 0, to: 360 * 60, period: 60 };
+        assert_eq!(in_a_request(&queries(500, Some("m1 * 2")), window), Ok(500));
+        let refused = in_a_request(&queries(501, Some("m1 * 2")), window).unwrap_err().to_string();
+        assert!(refused.starts_with("cloudwatch:GetMetricData on *: found 501 queries"), "{refused}");
+    }
+}

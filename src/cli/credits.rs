@@ -27,9 +27,9 @@ use crate::names::printable;
 
 /// Tell how long burst credits last: mode, storage, balance, baseline, burn
 ///
-/// Asks EFS for the file systems, and CloudWatch for the metrics that EFS publishes of them; says what that costs. What
-/// takes their place worst is first: empty, then by the time that is left. Up to three file systems are shown with their
-/// graphs, more as a table. Throughput is metered: reads of file data count a third of their bytes.
+/// Asks EFS for the file systems, and CloudWatch for the metrics that EFS publishes of them; says what that costs. The
+/// worst comes first: those without credits left, then by the time that is left. Up to three file systems are shown with
+/// their graphs, more as a table. Throughput is metered: reads of file data count a third of their bytes.
 #[derive(Debug, Args)]
 pub struct CreditsArgs {
     /// Only these file systems; without them, all that EFS lists
@@ -41,7 +41,7 @@ pub struct CreditsArgs {
     /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
-    /// How far the graphs go back; over 24 costs twice as much
+    /// How many hours the graphs show; more than 24 cost twice as much
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=MAX_HOURS))]
     hours: u32,
     /// Write JSON

@@ -1,4 +1,4 @@
-//! CloudWatch's price list, as far as publishing goes, with its date; and exact arithmetic with it.
+//! CloudWatch's price list, as far as publishing and reading metrics go, with its date; and exact arithmetic with it.
 //!
 //! Amounts are whole micro-dollars, never floating point. A line of a bill is rounded to the cent, half up, and a
 //! total is the sum of its lines, so that what is printed adds up.

@@ -89,7 +89,7 @@ pub enum Outlook {
         since: i64,
         /// Whether that is the oldest balance there is: it may have been empty before.
         or_before: bool,
-        /// Seconds until they are full, if less is used than is earned.
+        /// Seconds until they are full, if less is used than is earned, and not for want of more.
         refill: Option<f64>,
     },
     /// In so many seconds they are gone.
@@ -139,7 +139,7 @@ fn outlook(file_system: &FileSystem, metrics: &Metrics, newest: Reading, burn: O
         return Outlook::Empty {
             since,
             or_before: metrics.balance.first_key_value().is_some_and(|(first, _)| *first == since),
-            refill: burn.and_then(|burn| bucket.to_refill(burn.rate)),
+            refill: burn.filter(|burn| !burn.is_censored()).and_then(|burn| bucket.to_refill(burn.rate)),
         };
     }
     let is_full = bucket.share() >= FULL;
@@ -245,6 +245,9 @@ mod tests {
         assert!(throttled.burn.unwrap().is_censored());
         let always = bursting(&[0.0; 5], 50.0 * MIB, &[50.0 * MIB; 15]).outlook;
         assert_eq!(always, Outlook::Empty { since: NOW - 300, or_before: true, refill: None });
+        // A little less than the limit is the limit still.
+        let below = bursting(&[0.0; 5], 50.0 * MIB, &[48.0 * MIB; 15]).outlook;
+        assert_eq!(below, Outlook::Empty { since: NOW - 300, or_before: true, refill: None });
         // Nothing is used any more: 2,202,009.6 / 50 s.
         let Outlook::Empty { refill: Some(seconds), .. } =
             bursting(&[0.0; 5], 50.0 * MIB, &[0.0; 15]).outlook

@@ -25,9 +25,9 @@ pub fn write(report: &Report, look: &Look<'_>, out: &mut impl Write) -> io::Resu
         String::new()
     };
     if graphs().any(|(_, graph, _)| graph.top().is_some()) {
-        writeln!(out, "A column is {column}: its lowest balance, its mean use{gaps}.")?;
+        writeln!(out, "A column is {column}: its lowest balance, its mean throughput{gaps}.")?;
     }
-    writeln!(out, "Throughput is metered: reads of file data count a third of their bytes.")
+    writeln!(out, "Throughput is metered: reads of file data count a third. Times are UTC.")
 }
 
 /// Title, graph, and what its scale is in.
@@ -39,7 +39,7 @@ fn graphs(report: &Report, seen: &Seen) -> Vec<Titled> {
         let balance = Graph::of(&seen.metrics.balance, report.window, Of::Lowest);
         graphs.push(("balance", balance, bytes));
     }
-    graphs.push(("use", Graph::of(&seen.metrics.metered, report.window, Of::Mean), throughput));
+    graphs.push(("metered", Graph::of(&seen.metrics.metered, report.window, Of::Mean), throughput));
     graphs
 }
 
@@ -59,7 +59,7 @@ impl Block<'_> {
         let lines = [
             ("mode", Some(self.mode())),
             ("storage", Some(self.storage())),
-            ("balance", self.balance()),
+            ("credits", self.credits()),
             ("throughput", Some(self.throughput())),
             ("burn", Some(self.burn())),
         ];
@@ -73,7 +73,7 @@ impl Block<'_> {
 
     /// The time of day.
     fn clock(&self, at: i64) -> String {
-        format!("{} UTC", clock(at, self.report.now))
+        clock(at, self.report.now)
     }
 
     /// So many seconds after the newest balance.
@@ -84,23 +84,24 @@ impl Block<'_> {
 
     /// What stands first, for it is what was asked.
     fn outlook(&self) -> (&'static str, String) {
-        let then = |seconds| format!("{} at this burn: {}", lasting(seconds, false), self.end(seconds));
+        let then = |seconds| format!("{} at this burn, at {}", lasting(seconds, false), self.end(seconds));
         match self.seen.situation.outlook {
             Outlook::Empty { since, or_before, refill } => {
                 let before = if or_before { "before " } else { "" };
-                let refill = refill.map(|seconds| format!("; full in {}", lasting(seconds, false)));
-                let refill = refill.unwrap_or_default();
-                let text = format!("since {before}{}: throttled to the baseline{refill}", self.clock(since));
+                let then = refill.map_or(": throttled to the baseline".to_owned(), |seconds| {
+                    format!("; full in {} at this burn", lasting(seconds, false))
+                });
+                let text = format!("since {before}{}{then}", self.clock(since));
                 ("EMPTY", text)
             }
             Outlook::Depletion { seconds } => ("TO DEPLETION", then(seconds)),
             Outlook::Refill { seconds } => ("TO REFILL", then(seconds)),
             Outlook::Full => ("FULL", "not draining".to_owned()),
             Outlook::Steady => ("STEADY", "not draining: as much is used as is earned".to_owned()),
-            Outlook::NoBurn => ("UNKNOWN", "no data of MeteredIOBytes in the last 15 minutes".to_owned()),
+            Outlook::NoBurn => ("UNKNOWN", "no MeteredIOBytes in the last 15 minutes".to_owned()),
             Outlook::NoBalance => {
                 let hours = lasting((self.report.window.to - self.report.window.from) as f64, false);
-                ("UNKNOWN", format!("no data of BurstCreditBalance in the last {hours}: new, or not mounted"))
+                ("UNKNOWN", format!("no BurstCreditBalance in the last {hours}: new, or not mounted"))
             }
             Outlook::NoCredits => match self.seen.file_system.mode {
                 ThroughputMode::Provisioned { .. } => {
@@ -136,7 +137,7 @@ impl Block<'_> {
     }
 
     /// None of a file system without credits.
-    fn balance(&self) -> Option<String> {
+    fn credits(&self) -> Option<String> {
         let Seen { file_system, situation, .. } = self.seen;
         let balance = situation.balance.filter(|_| file_system.may_have_credits())?;
         let bucket = Bucket::of(file_system, balance.value);
@@ -147,8 +148,8 @@ impl Block<'_> {
             _ if balance.is_old(self.report.now) => {
                 format!("{text}; OLD: of {}, none since", self.clock(balance.at))
             }
-            Some(seconds) => format!("{text}: {} of burst", lasting(seconds, false)),
-            None => text,
+            Some(seconds) if seconds >= 60.0 => format!("{text}: {} of burst", lasting(seconds, false)),
+            _ => text,
         })
     }
 
@@ -187,7 +188,7 @@ impl Block<'_> {
             false => format!("{rate}, the mean of {minutes} to {until}"),
             true => {
                 let of = burn.at_ceiling;
-                format!("at least {rate}: at the limit in {of} of {} minutes to {until}", burn.minutes)
+                format!("at least {rate}: at the limit in {of} of {} min to {until}", burn.minutes)
             }
         }
     }
@@ -209,7 +210,7 @@ impl Block<'_> {
             }
         }
         let (from, to) = (self.report.window.from, self.report.window.to);
-        let (from, to) = (clock(from, self.report.now), self.clock(to));
+        let (from, to) = (self.clock(from), self.clock(to) + " UTC");
         let between = columns.saturating_sub(from.len() + to.len()).max(1);
         writeln!(out, "{:LABEL$}{from}{:between$}{to}", "", "")
     }

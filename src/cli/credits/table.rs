@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
+use super::super::mounts::fit::{cut_in_the_middle, wrapped};
 use super::units::{clock, digits, lasting};
 use super::{Look, Report, Seen};
 use crate::cost::prices::thousands;
 use crate::credits::{Bucket, MIB, Outlook};
 use crate::names::printable;
 
+/// Of the sentences below the table.
+const WIDTH: usize = 80;
 /// Names are cut to what the terminal has left, and to not less than this.
 const SHORTEST_NAME: usize = 10;
 
@@ -30,7 +33,7 @@ pub fn write(report: &Report, look: &Look<'_>, out: &mut impl Write) -> io::Resu
         name_width = name_width.min(left.max(SHORTEST_NAME + 2));
     }
     let line = |id: &str, name: &str, figures: &str, outlook: &str| {
-        let name: String = name.chars().take(name_width.saturating_sub(2)).collect();
+        let name = cut_in_the_middle(name, name_width.saturating_sub(2));
         format!("{id:<id_width$}  {name:<name_width$}{figures}  {outlook}")
     };
     let title = if name_width > 0 { "NAME" } else { "" };
@@ -40,7 +43,8 @@ pub fn write(report: &Report, look: &Look<'_>, out: &mut impl Write) -> io::Resu
         let outlook = look.painted(seen.situation.outlook, outlook);
         writeln!(out, "{}", line(id, name, &cells, &outlook).trim_end())?;
     }
-    writeln!(out, "\n{}", sum(report))?;
+    writeln!(out)?;
+    wrapped(&sum(report), WIDTH).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     notes(report).iter().try_for_each(|note| writeln!(out, "{note}"))?;
     writeln!(out, "With its graph: efsmon credits FS")
 }

@@ -99,8 +99,8 @@ fn a_file_system_that_drains_is_told_when_its_credits_are_gone() {
     // 90 GiB at 80 - 50 MiB/s: 92,160 / 30 = 3,072 s. At 100 MiB/s, of burst: 92,160 / 50 = 1,843 s.
     let account = tebibyte(90.0 * GIB, 100.0 * MIB, 80.0 * MIB);
     let text = told(&account);
-    assert!(text.starts_with("fs-0123456789abcdef0  home\nTO DEPLETION  51 min at this burn: "), "{text}");
-    assert_eq!(line(&text, "balance"), "balance       90.0 GiB, 4.2 % of 2.10 TiB: 30 min of burst");
+    assert!(text.starts_with("fs-0123456789abcdef0  home\nTO DEPLETION  51 min at this burn, at "), "{text}");
+    assert_eq!(line(&text, "credits"), "credits       90.0 GiB, 4.2 % of 2.10 TiB: 30 min of burst");
     assert_eq!(line(&text, "throughput"), "throughput    permitted 100 MiB/s; baseline 50.0 MiB/s");
     assert!(
         line(&text, "burn").starts_with("burn          80.0 MiB/s, the mean of 15 minutes to "),
@@ -117,8 +117,8 @@ fn a_file_system_that_drains_is_told_when_its_credits_are_gone() {
 fn a_file_system_that_fills_is_told_when_it_is_full() {
     // (2.1 - 1.05) TiB, 1,101,004.8 MiB, at 50 - 30 MiB/s: 55,050 s.
     let text = told(&tebibyte(1.05 * TIB, 100.0 * MIB, 30.0 * MIB));
-    assert!(text.contains("\nTO REFILL     15 h 17 min at this burn: "), "{text}");
-    assert!(line(&text, "balance").contains("1.05 TiB, 50.0 % of 2.10 TiB"), "{text}");
+    assert!(text.contains("\nTO REFILL     15 h 17 min at this burn, at "), "{text}");
+    assert!(line(&text, "credits").contains("1.05 TiB, 50.0 % of 2.10 TiB"), "{text}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_full_file_system_does_not_drain() {
     assert!(line(&text, "burn").contains(" 0.00 MiB/s, the mean of 15 minutes to "), "{text}");
     // 12 h 14 min: 2,202,009.6 MiB at 100 - 50 MiB/s.
     assert!(
-        line(&text, "balance").ends_with("2.10 TiB, 100.0 % of 2.10 TiB: 12 h 14 min of burst"),
+        line(&text, "credits").ends_with("2.10 TiB, 100.0 % of 2.10 TiB: 12 h 14 min of burst"),
         "{text}"
     );
 }
@@ -148,9 +148,9 @@ fn an_empty_one_is_throttled_since_a_time_and_its_demand_is_at_least_what_it_get
         }
     });
     let text = told(&account);
-    assert!(line(&text, "EMPTY").contains(" UTC: throttled to the baseline"), "{text}");
+    assert!(line(&text, "EMPTY").contains(": throttled to the baseline"), "{text}");
     assert!(!line(&text, "EMPTY").contains("before"), "{text}");
-    let burn = "burn          at least 48.0 MiB/s: at the limit in 15 of 15 minutes to ";
+    let burn = "burn          at least 48.0 MiB/s: at the limit in 15 of 15 min to ";
     assert!(line(&text, "burn").starts_with(burn), "{text}");
     // What was before the 180 minutes is not known, and that is no zero.
     assert!(line(&text, "balance       ·····").contains("·█"), "{text}");
@@ -190,7 +190,7 @@ fn provisioned_has_credits_when_its_storage_earns_more() {
     for (mibps, expected) in [
         (300.0, "NO CREDITS    more is provisioned than the storage earns"),
         // 90 GiB at 80 - 50 MiB/s.
-        (20.0, "TO DEPLETION  51 min at this burn: "),
+        (20.0, "TO DEPLETION  51 min at this burn, at "),
     ] {
         let account = Account::start();
         describe(&account, FS, "provisioned", TIB, json!({"ProvisionedThroughputInMibps": mibps}));
@@ -206,7 +206,7 @@ fn what_cloudwatch_does_not_have_is_no_zero() {
     let account = Account::start();
     describe(&account, FS, "bursting", GIB, json!({}));
     let text = told(&account);
-    let unknown = "UNKNOWN       no data of BurstCreditBalance in the last 6 h: new, or not mounted\n";
+    let unknown = "UNKNOWN       no BurstCreditBalance in the last 6 h: new, or not mounted\n";
     assert!(text.contains(unknown), "{text}");
     assert!(text.contains("permitted: no data of PermittedThroughput; baseline 0.05 MiB/s"), "{text}");
     assert_eq!(line(&text, "burn"), "burn          unknown: no data of MeteredIOBytes");
@@ -225,8 +225,8 @@ fn a_balance_of_long_ago_is_said_to_be_old() {
         level(data, FS, "MeteredIOBytes", 0.0, 60, 20);
     });
     let text = told(&account);
-    assert!(line(&text, "balance").contains("1.00 TiB, 47.6 % of 2.10 TiB; OLD: of "), "{text}");
-    assert!(text.contains("\nUNKNOWN       no data of MeteredIOBytes in the last 15 minutes\n"), "{text}");
+    assert!(line(&text, "credits").contains("1.00 TiB, 47.6 % of 2.10 TiB; OLD: of "), "{text}");
+    assert!(text.contains("\nUNKNOWN       no MeteredIOBytes in the last 15 minutes\n"), "{text}");
     assert!(
         line(&text, "burn").starts_with("burn          unknown: no data of MeteredIOBytes since "),
         "{text}"
@@ -261,8 +261,9 @@ fn more_than_three_are_a_table_with_the_worst_first() {
     assert_eq!(rows[3], ["fs-00000006", "new", "-", "-", "-", "no", "data"]);
     assert_eq!(rows[4], ["fs-00000001", "full", "100.0%", "0.00", "100", "full"]);
     assert_eq!(rows[5], ["fs-00000002", "elastic", "\\x1b[2J", "-", "-", "-", "elastic"]);
-    let sum =
-        "6 file systems in eu-west-1: 1 empty, 2 draining, 1 not draining, 1 without credits, 1 without data";
+    let sum = "6 file systems in eu-west-1: 1 empty, 2 draining, 1 not draining, 1 without\n\
+               credits, 1 without data\n";
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains(sum), "{text}");
     // 5 x 3 + 2.
     assert!(text.contains("for 17 metrics in 1 request: $0.00017\n"), "{text}");
@@ -332,7 +333,7 @@ fn the_requests_are_for_whole_periods_and_the_right_statistics() {
 fn ten_days_are_asked_for_in_five_minutes_and_the_last_hour_by_the_minute() {
     let account = tebibyte(90.0 * GIB, 100.0 * MIB, 80.0 * MIB);
     let text = stdout(&account.efsmon(&["credits", "--hours", "240"]));
-    assert!(text.contains("\nTO DEPLETION  51 min at this burn: "), "{text}");
+    assert!(text.contains("\nTO DEPLETION  51 min at this burn, at "), "{text}");
     assert!(text.contains("for 6 metrics in 2 requests: $0.00006\n"), "{text}");
     let calls = account.cloudwatch.calls();
     let ((from, middle), (start, to)) = (times(&calls[0].body), times(&calls[1].body));
@@ -340,7 +341,7 @@ fn ten_days_are_asked_for_in_five_minutes_and_the_last_hour_by_the_minute() {
     assert!((3_600..3_900).contains(&(to - start)), "{start} {to}");
     assert!((240 * 3_600..240 * 3_600 + 300).contains(&(to - from)), "{from} {to}");
     // The graph's use is a rate in both.
-    assert!(line(&text, "use").ends_with("  0..80.0 MiB/s"), "{text}");
+    assert!(line(&text, "metered").ends_with("  0..80.0 MiB/s"), "{text}");
 }
 
 #[test]

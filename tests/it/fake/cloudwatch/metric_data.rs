@@ -39,6 +39,8 @@ pub struct MetricData {
     /// Points of a page; none: as many as CloudWatch has.
     page: Option<usize>,
     spoilt: Vec<Spoilt>,
+    /// Seconds since 1970, in place of the machine's.
+    now: Option<i64>,
     /// What every answer says of itself.
     message: Option<(&'static str, &'static str)>,
 }
@@ -51,6 +53,11 @@ impl MetricData {
         let dimensions = BTreeSet::from([("FileSystemId".to_owned(), file_system.to_owned())]);
         let identity = ("AWS/EFS".to_owned(), name.to_owned(), dimensions);
         self.minutes.entry(identity).or_default().insert(at, minute);
+    }
+
+    /// The time that the age of data is held against, in seconds since 1970, in place of the machine's.
+    pub fn set_now(&mut self, now: i64) {
+        self.now = Some(now);
     }
 
     /// Points of a page.
@@ -172,7 +179,8 @@ impl MetricData {
 
     /// The value of each period that has one, in time's order. Periods begin at multiples of themselves.
     fn points(&self, query: &Query, from: i64, to: i64) -> Vec<(i64, f64)> {
-        let age = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64 - from;
+        let machine = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let age = self.now.unwrap_or_else(machine) - from;
         // Minutes are kept for 15 days, five minutes for 63.
         let finest = match age {
             ..=1_296_000 => 60,

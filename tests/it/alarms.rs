@@ -1,1 +1,3 @@
 //! `efsmon alarms`: rendered, applied and verified.
+
+mod evaluation;

@@ -3,9 +3,28 @@
 //!
 //! What lies outside of that is named ([`NotModelled`]), never guessed.
 
+mod aggregate;
+mod evaluate;
+mod expression;
+mod functions;
+mod insights;
+mod math;
+mod samples;
+mod search;
+mod selection;
+mod text;
+mod value;
+mod window;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use evaluate::evaluate;
+pub use expression::{Expression, parse};
+pub use samples::{Samples, Statistic, StatisticSet};
+pub use selection::{Filter, Selection};
+pub use window::Window;
 
 /// One of the queries of an alarm or of GetMetricData (CloudWatch API Reference, MetricDataQuery): a metric or an
 /// expression, never both.
@@ -70,28 +89,6 @@ pub struct NotModelled {
     pub reason: String,
 }
 
-/// The statistics of the data of a period.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StatisticSet {
-    pub sum: f64,
-    pub count: f64,
-    pub minimum: f64,
-    pub maximum: f64,
-}
-
-/// Published data of any number of metrics, minute by minute: what queries are evaluated on.
-#[derive(Clone, Debug, Default)]
-pub struct Samples {
-    minutes: BTreeMap<Metric, BTreeMap<i64, StatisticSet>>,
-}
-
-impl Samples {
-    /// Adds to the data of a minute that begins at `at` (seconds since 1970).
-    pub fn put(&mut self, metric: Metric, at: i64, set: StatisticSet) {
-        self.minutes.entry(metric).or_default().insert(at, set);
-    }
-}
-
 /// What the queries are for: an alarm may not use every function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -99,33 +96,9 @@ pub enum Purpose {
     Alarm,
 }
 
-/// The time that is evaluated, in seconds since 1970: the first period begins at `from`, the last ends at `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    pub from: i64,
-    pub to: i64,
-    /// Seconds; takes the place of the metrics' own.
-    pub period: u32,
-}
-
 /// One of the series that a query gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub label: String,
     pub points: Points,
-}
-
-/// What each query gives, by its id; also of those that return no data.
-///
-/// # Errors
-///
-/// The first part of a query that is not modelled here, or that CloudWatch refuses.
-pub fn evaluate(
-    queries: &[Query],
-    samples: &Samples,
-    window: Window,
-    purpose: Purpose,
-) -> Result<BTreeMap<String, Vec<Series>>, NotModelled> {
-    let _ = (queries, samples, window, purpose);
-    Ok(BTreeMap::new())
 }

@@ -40,6 +40,12 @@ pub const FREE_REQUESTS: u64 = 1_000_000;
 /// may have them.
 pub const FREE_METRICS: u64 = 10;
 
+/// An alarm's metric for a month, at a period of 60 seconds or more; an alarm on metric math has several.
+pub const ALARM_METRIC: Usd = Usd::cents(10);
+/// Metrics of alarms that are free, of one account: they are not deducted here, because anything else in the account
+/// may have them.
+pub const FREE_ALARMS: u64 = 10;
+
 /// US dollars, in whole micro-dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usd {

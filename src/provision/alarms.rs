@@ -1,14 +1,24 @@
 //! The alarms of a Region: which file system gets which, rendered from templates, and checked against CloudWatch's
 //! limits.
 
+mod estimate;
+mod known;
+mod limits;
+mod values;
+mod which;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Target;
 use super::dashboards::BadTemplate;
+use super::template::{Values, fill, names};
+use super::{Mark, Target};
 use crate::alarm::Alarm;
+use crate::credits::FileSystem;
 use crate::model::FileSystemId;
+
+pub use estimate::{PAUSE, monthly_usd, time};
 
 /// Templates by the kind of alarm: `credits-low`.
 pub type Templates = BTreeMap<String, Value>;
@@ -61,9 +71,40 @@ pub struct Skipped {
 /// All alarms of a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarms {
+    /// By kind, each in the order of the file systems. No two have the same name.
     pub rendered: Vec<Rendered>,
     pub skipped: Vec<Skipped>,
 }
+
+macro_rules! own {
+    ($kind:literal, $page:literal) => {
+        Own {
+            kind: $kind,
+            text: include_str!(concat!("../../dashboards/alarms/", $kind, ".json")),
+            page: $page,
+        }
+    };
+}
+
+/// A kind of alarm that comes with efsmon.
+struct Own {
+    kind: &'static str,
+    text: &'static str,
+    /// Where the EFS User Guide says what to do.
+    page: &'static str,
+}
+
+const OWN: [Own; 9] = [
+    own!("client-latency", "performance-tips"),
+    own!("credits-any", "performance"),
+    own!("credits-depletion-page", "performance"),
+    own!("credits-depletion-ticket", "performance"),
+    own!("credits-low", "performance"),
+    own!("mount-stalled", "troubleshooting-efs-general"),
+    own!("percent-io-limit", "performance"),
+    own!("publisher-silent", "monitoring-cloudwatch"),
+    own!("throughput-utilisation", "performance"),
+];
 
 /// efsmon's own templates and `added` (kind, JSON text), which take the place of one of the same kind.
 ///
@@ -71,21 +112,123 @@ pub struct Alarms {
 ///
 /// Those that are not JSON.
 pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplate>> {
-    let _ = added;
-    Ok(Templates::new())
+    let own = OWN.iter().map(|own| (own.kind, own.text));
+    let added = added.iter().map(|(kind, text)| (kind.as_str(), text.as_str()));
+    let (mut templates, mut bad) = (Templates::new(), Vec::new());
+    for (kind, text) in own.chain(added) {
+        match serde_json::from_str(text) {
+            Ok(template) => drop(templates.insert(kind.to_owned(), template)),
+            Err(error) => bad.push(BadTemplate {
+                template: kind.to_owned(),
+                place: String::new(),
+                reason: format!("is not JSON: {error}"),
+            }),
+        }
+    }
+    if bad.is_empty() { Ok(templates) } else { Err(bad) }
 }
 
-/// The alarms of every file system of the target, and those of all of them together.
+/// The alarms of every file system of the target, and those of all of them together: a template that names
+/// `${FileSystemId}` is one of each, any other is rendered once.
 ///
 /// # Errors
 ///
-/// Everything that CloudWatch would not take.
+/// Everything that CloudWatch would not take, and what would never go off.
 pub fn render(
     target: &Target,
     thresholds: &Thresholds,
     actions: &Actions,
     templates: &Templates,
 ) -> Result<Alarms, Vec<BadTemplate>> {
-    let _ = (target, thresholds, actions, templates);
-    Ok(Alarms::default())
+    let mut alarms = Alarms::default();
+    let mut bad = Vec::new();
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    for (kind, template) in templates {
+        let each = names(template, "FileSystemId");
+        let file_systems = target.file_systems.iter().map(Some).filter(|_| each);
+        for file_system in file_systems.chain((!each).then_some(None)) {
+            let values = values::values(kind, file_system, target, thresholds, actions);
+            let alarm = match one(template, &values) {
+                Ok(alarm) => alarm,
+                Err(problem) => {
+                    note(&mut bad, kind, problem);
+                    break;
+                }
+            };
+            let problems = limits::problems(&alarm).into_iter().chain(known::problems(&alarm, target));
+            problems
+                .chain(ours(&alarm, file_system, target))
+                .for_each(|problem| note(&mut bad, kind, problem));
+            if let Some(other) = taken.insert(alarm.alarm_name.clone(), kind)
+                && other != kind
+            {
+                let reason = format!("{} is the name of an alarm of {other} too", alarm.alarm_name);
+                note(&mut bad, kind, Problem::new("AlarmName", reason));
+            }
+            if let Some(file_system) = file_system
+                && let Some(reason) = which::skipped(&alarm, file_system)
+            {
+                alarms.skipped.push(Skipped {
+                    kind: kind.clone(),
+                    file_system: file_system.id.clone(),
+                    reason,
+                });
+                continue;
+            }
+            let file_system = file_system.map(|file_system| file_system.id.clone());
+            alarms.rendered.push(Rendered { kind: kind.clone(), file_system, alarm });
+        }
+    }
+    if bad.is_empty() { Ok(alarms) } else { Err(bad) }
+}
+
+/// By what an alarm is known to be efsmon's, and whose.
+pub fn mark_of(alarm: &Alarm) -> Option<Mark> {
+    Mark::find(&alarm.alarm_description)
+}
+
+/// What is wrong with an alarm.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    /// The member, such as `AlarmName`; empty: the whole.
+    place: String,
+    reason: String,
+}
+
+impl Problem {
+    fn new(place: impl Into<String>, reason: impl Into<String>) -> Problem {
+        Problem { place: place.into(), reason: reason.into() }
+    }
+}
+
+/// A template has the same problem for every file system: it is said once.
+fn note(bad: &mut Vec<BadTemplate>, kind: &str, problem: Problem) {
+    let place = if problem.place.is_empty() { String::new() } else { format!("{}: ", problem.place) };
+    let found = BadTemplate { template: kind.to_owned(), place, reason: problem.reason };
+    if !bad.contains(&found) {
+        bad.push(found);
+    }
+}
+
+fn one(template: &Value, values: &Values) -> Result<Alarm, Problem> {
+    let filled = fill(template, values).map_err(|error| Problem::new("", error.to_string()))?;
+    serde_json::from_value(filled).map_err(|error| Problem::new("", error.to_string()))
+}
+
+/// What efsmon itself asks of an alarm, besides CloudWatch.
+fn ours(alarm: &Alarm, file_system: Option<&FileSystem>, target: &Target) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if file_system.is_some_and(|file_system| !alarm.alarm_name.contains(file_system.id.as_str())) {
+        let reason = "must have ${FileSystemId} in it: those of two file systems would overwrite one another";
+        problems.push(Problem::new("AlarmName", reason));
+    }
+    if mark_of(alarm) != Some(target.mark()) {
+        let reason = "must have ${Mark} in it: by it efsmon knows its alarms again";
+        problems.push(Problem::new("AlarmDescription", reason));
+    }
+    if !alarm.actions_enabled {
+        problems
+            .push(Problem::new("ActionsEnabled", "found false, with which nobody is told; allowed: true"));
+    }
+    problems
 }

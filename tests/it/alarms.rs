@@ -1,3 +1,4 @@
 //! `efsmon alarms`: rendered, applied and verified.
 
 mod evaluation;
+mod render;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Alarm;
 use super::state::{Outcome, Rule, State, evaluation_ranges};
 use crate::metricmath::{
-    self, Metric, MetricStat, NotModelled, Purpose, Query, Samples, Series, StatisticSet, Window,
+    self, Expression, Metric, MetricStat, NotModelled, Purpose, Query, Samples, Series, StatisticSet, Window,
 };
 
 const MINUTE: i64 = 60;
@@ -110,6 +110,29 @@ pub fn rehearse(alarm: &Alarm, feeds: &[Feed], start: i64, minutes: usize) -> Re
     Ok(Rehearsal { ranges: watch.ranges, evaluations })
 }
 
+/// Whether a query of the alarm asks for this metric.
+pub fn asks_for(alarm: &Alarm, metric: &Metric) -> bool {
+    let names = |metric: &Metric| metric.dimensions.iter().map(|d| d.name.clone()).collect::<BTreeSet<_>>();
+    let sorted = |metric: &Metric| metric.dimensions.iter().cloned().collect::<BTreeSet<_>>();
+    let same = |asked: &Metric| {
+        (&asked.namespace, &asked.metric_name) == (&metric.namespace, &metric.metric_name)
+            && sorted(asked) == sorted(metric)
+    };
+    let selected = |expression: &Expression| {
+        expression.selections().into_iter().any(|selection| {
+            let dimensions = selection.dimensions.as_ref();
+            (&selection.namespace, &selection.metric) == (&metric.namespace, &metric.metric_name)
+                && dimensions
+                    .is_none_or(|asked| asked.iter().cloned().collect::<BTreeSet<_>>() == names(metric))
+        })
+    };
+    queries(alarm).unwrap_or_default().iter().any(|query| {
+        let parsed = query.expression.as_deref().and_then(|text| metricmath::parse(text).ok());
+        query.metric_stat.as_ref().is_some_and(|stat| same(&stat.metric))
+            || parsed.as_ref().is_some_and(selected)
+    })
+}
+
 /// An alarm, looked at once.
 struct Watch {
     queries: Vec<Query>,
@@ -151,9 +174,12 @@ impl Watch {
         if period.saturating_mul(n) > DAY {
             return Err(not_modelled(alarm, "one that looks back more than a day is evaluated hourly"));
         }
-        let insights = query.expression.as_deref().filter(|text| starts_with_word(text, "select"));
-        let contributors = insights.is_some_and(|text| text.to_ascii_lowercase().contains("group by"));
-        if insights.is_some() && period.saturating_mul(n) > INSIGHTS_SECONDS {
+        let parsed = query.expression.as_deref().map(metricmath::parse).transpose();
+        let parsed = parsed.map_err(|reason| NotModelled { query: query.id.clone(), reason })?;
+        let selections = parsed.iter().flat_map(Expression::selections).collect::<Vec<_>>();
+        let insights = !selections.is_empty();
+        let contributors = selections.iter().any(|selection| !selection.group_by.is_empty());
+        if insights && period.saturating_mul(n) > INSIGHTS_SECONDS {
             return Err(not_modelled(alarm, "a Metrics Insights alarm sees three hours at most"));
         }
         let ranges = evaluation_ranges(n, period).collect();
@@ -277,10 +303,6 @@ fn queries(alarm: &Alarm) -> Result<Vec<Query>, NotModelled> {
 
 fn period_of(query: &Query) -> Option<u32> {
     query.metric_stat.as_ref().map(|stat| stat.period).or(query.period)
-}
-
-fn starts_with_word(text: &str, word: &str) -> bool {
-    text.split_whitespace().next().is_some_and(|first| first.eq_ignore_ascii_case(word))
 }
 
 fn not_modelled(alarm: &Alarm, reason: &str) -> NotModelled {

@@ -18,23 +18,12 @@ use crate::provision::{Owner, Target};
 /// Templates of one's own lie below this folder, if it is there: `dashboards/*.json`, `dashboards/alarms/*.json`.
 const TEMPLATES: &str = "/etc/efsmon/dashboards";
 
-/// From what is rendered.
-#[derive(Debug, Args)]
-pub struct TemplateFlags {
-    /// Read this file in place of /etc/efsmon/efsmon.toml, then conf.d/*.toml beside it
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Templates that are added, or take the place of efsmon's own of the same name [default: /etc/efsmon/dashboards,
-    /// if it is there]
-    #[arg(long, value_name = "DIR")]
-    templates: Option<PathBuf>,
-}
-
 /// What is rendered, and for whom.
 #[derive(Debug, Args)]
 pub struct TargetFlags {
-    #[command(flatten)]
-    sources: TemplateFlags,
+    /// Read this file in place of /etc/efsmon/efsmon.toml, then conf.d/*.toml beside it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
@@ -44,6 +33,10 @@ pub struct TargetFlags {
     /// Who applies them: those of another owner are left alone
     #[arg(long, value_name = "NAME", default_value = "efsmon")]
     owner: Owner,
+    /// Templates that are added, or take the place of efsmon's own of the same name [default: /etc/efsmon/dashboards,
+    /// if it is there]
+    #[arg(long, value_name = "DIR")]
+    templates: Option<PathBuf>,
 }
 
 /// How they are changed.
@@ -60,7 +53,7 @@ pub struct ChangeFlags {
     pub adopt: bool,
 }
 
-impl TemplateFlags {
+impl TargetFlags {
     /// The configuration.
     ///
     /// # Errors
@@ -69,6 +62,35 @@ impl TemplateFlags {
     pub fn config(&self) -> anyhow::Result<Config> {
         let flags = ConfigFlags { config: self.config.clone(), ..ConfigFlags::default() };
         Ok(super::config::load(&flags)?.config)
+    }
+
+    /// The Region that is asked for, by flag or setting.
+    pub fn region<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
+        self.region.as_deref().or(config.publish.region.as_deref())
+    }
+
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// The file systems that were asked for; none: all.
+    pub fn file_systems(&self) -> &[FileSystemId] {
+        &self.file_systems
+    }
+
+    /// The file systems as EFS describes them now, and the rest of what they are rendered for.
+    ///
+    /// # Errors
+    ///
+    /// No region, no credentials, what EFS refuses.
+    pub async fn target(&self, config: &Config, session: &Session) -> anyhow::Result<Target> {
+        Ok(Target {
+            owner: self.owner.clone(),
+            region: session.region().to_owned(),
+            namespace: config.namespace.clone(),
+            profile: config.profile,
+            file_systems: file_systems(session, &self.file_systems).await?,
+        })
     }
 
     /// The texts of the templates of one's own in that folder (`""`, or `alarms`), by the names of their files without
@@ -103,55 +125,6 @@ impl TemplateFlags {
         }
         texts.sort();
         Ok(texts)
-    }
-}
-
-impl TargetFlags {
-    /// See [`TemplateFlags::config`].
-    ///
-    /// # Errors
-    ///
-    /// A bad configuration.
-    pub fn config(&self) -> anyhow::Result<Config> {
-        self.sources.config()
-    }
-
-    /// See [`TemplateFlags::templates`].
-    ///
-    /// # Errors
-    ///
-    /// A folder that was asked for, or a file in one, that cannot be read.
-    pub fn templates(&self, folder: &str) -> anyhow::Result<Vec<(String, String)>> {
-        self.sources.templates(folder)
-    }
-
-    /// The Region that is asked for, by flag or setting.
-    pub fn region<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
-        self.region.as_deref().or(config.publish.region.as_deref())
-    }
-
-    pub fn owner(&self) -> &Owner {
-        &self.owner
-    }
-
-    /// The file systems that were asked for; none: all.
-    pub fn file_systems(&self) -> &[FileSystemId] {
-        &self.file_systems
-    }
-
-    /// The file systems as EFS describes them now, and the rest of what they are rendered for.
-    ///
-    /// # Errors
-    ///
-    /// No region, no credentials, what EFS refuses.
-    pub async fn target(&self, config: &Config, session: &Session) -> anyhow::Result<Target> {
-        Ok(Target {
-            owner: self.owner.clone(),
-            region: session.region().to_owned(),
-            namespace: config.namespace.clone(),
-            profile: config.profile,
-            file_systems: file_systems(session, &self.file_systems).await?,
-        })
     }
 }
 

@@ -17,7 +17,7 @@ use self::file::{TestFile, What};
 use self::values::time;
 use self::verdict::{Failure, judge};
 use crate::alarm::Alarm;
-use crate::alarm::rehearsal::rehearse;
+use crate::alarm::rehearsal::{Feed, asks_for, rehearse};
 use crate::cli::provision::{TemplateFlags, write_json};
 use crate::config::{AlarmsConfig, Config};
 use crate::names::printable;
@@ -142,7 +142,20 @@ fn try_out(test: &TestFile, alarms: &Alarms, report: &mut Report) {
         return;
     };
     report.rendered = Some(rendered.alarm.clone());
-    match rehearse(&rendered.alarm, &test.series, test.start, test.minutes) {
+    // Data that nobody looks at test nothing.
+    let idle = test.series.iter().filter(|(_, feed)| !asks_for(&rendered.alarm, &feed.metric));
+    report.failures.extend(idle.map(|(line, feed)| {
+        let dimensions = feed.metric.dimensions.iter().map(|d| format!(" {}={}", d.name, d.value));
+        let dimensions: String = dimensions.collect();
+        Failure {
+            line: Some(*line),
+            expected: "a metric that the alarm asks for".to_owned(),
+            found: format!("{} {}{dimensions}", feed.metric.namespace, feed.metric.metric_name),
+            at: None,
+        }
+    }));
+    let feeds: Vec<Feed> = test.series.iter().map(|(_, feed)| feed.clone()).collect();
+    match rehearse(&rendered.alarm, &feeds, test.start, test.minutes) {
         Ok(rehearsal) => {
             let failures = test.expectations.iter().filter_map(|expectation| judge(expectation, &rehearsal));
             report.failures.extend(failures);

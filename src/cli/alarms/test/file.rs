@@ -30,7 +30,8 @@ pub struct TestFile {
     pub file_system: FileSystem,
     /// Seconds since 1970, of a minute.
     pub start: i64,
-    pub series: Vec<Feed>,
+    /// Each with its line.
+    pub series: Vec<(usize, Feed)>,
     pub expectations: Vec<Expectation>,
     /// How long it takes.
     pub minutes: usize,
@@ -90,7 +91,7 @@ fn file<'a>(
     let tables = reader.tables(top, "series");
     let series: Vec<_> =
         tables.into_iter().map(|table| series(reader, table, &config.namespace, id.as_ref())).collect();
-    let longest = series.iter().flatten().map(|feed| feed.minutes.len()).max().unwrap_or_default();
+    let longest = series.iter().flatten().map(|(_, feed)| feed.minutes.len()).max().unwrap_or_default();
     let mut tables = reader.tables(top, "expect");
     if tables.is_empty() {
         reader.missing(top, "expect", "at least one section [[expect]]");
@@ -204,7 +205,8 @@ fn series<'a>(
     mut table: Table<'a>,
     ours: &str,
     id: Option<&FileSystemId>,
-) -> Option<Feed> {
+) -> Option<(usize, Feed)> {
+    let line = table.line();
     let namespace =
         reader.optional(&mut table, "namespace", "a CloudWatch namespace, such as \"AWS/EFS\"", text);
     let names = "a metric of AWS/EFS or of efsmon; one of others, with its namespace";
@@ -247,7 +249,7 @@ fn series<'a>(
     let written = written?;
     let counts = counts.unwrap_or_else(|| vec![Some(1.0); written.len()]);
     let minutes = written.iter().zip(counts).map(|(value, count)| set((*value)?, count?));
-    Some(Feed { metric, minutes: minutes.collect(), delay: delay.unwrap_or_default() })
+    Some((line, Feed { metric, minutes: minutes.collect(), delay: delay.unwrap_or_default() }))
 }
 
 /// One text, or a list of texts.

@@ -2,8 +2,10 @@
 //! Pure.
 
 pub mod alarms;
+pub mod comparable;
 pub mod dashboards;
 pub mod diff;
+pub mod found;
 pub mod plan;
 pub mod template;
 
@@ -24,6 +26,8 @@ pub struct Target {
     pub profile: Profile,
     /// In the order in which EFS lists them.
     pub file_systems: Vec<FileSystem>,
+    /// Whether they were asked for one by one; else they are all that EFS lists.
+    pub chosen: bool,
 }
 
 /// Who applies dashboards and alarms: one's own are changed, another's never. 1 to 64 of the characters A-Z a-z 0-9 . _ -

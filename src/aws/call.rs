@@ -5,6 +5,7 @@ use std::error::Error;
 use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
 
 use super::NotReady;
+use crate::names::printable;
 
 /// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,8 @@ where
         };
         return CallError::Other { action, message };
     };
-    let message = format!("{code}: {}", error.message().unwrap_or("no message").replace('\n', " "));
+    let message = error.message().unwrap_or("no message").replace('\n', " ");
+    let message = format!("{code}: {}", printable(message.as_bytes()));
     match (code, status) {
         (code, _) if code.starts_with("AccessDenied") || code == "AuthorizationError" => {
             CallError::Denied { action, resource, message }

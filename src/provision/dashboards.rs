@@ -1,10 +1,21 @@
 //! The dashboards of a Region: rendered from templates, and checked against CloudWatch's limits.
+//!
+//! A template is a dashboard as the console and the command line of AWS take it, with the placeholders of [`super::template`].
+//! A row of a widget's `metrics` that names `${FileSystemId}` or `${N}` is repeated for each file system.
+//!
+//! Every graph is right at every period, so that CloudWatch may choose it by the time that is looked at
+//! (`"periodOverride": "auto"`): what is added up (Sum, SampleCount) is divided by the `PERIOD` of an ordinary metric
+//! of the same widget, which has the widget's period like all others; the rest are averages, minima and maxima. No
+//! expression holds a number of seconds in place of a period, and no row has a period of its own.
+
+mod body;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Target;
+use super::{Mark, Target};
+use crate::names::printable;
 
 /// Templates by name: efsmon's own, and those that are added or take the place of one.
 pub type Templates = BTreeMap<String, Value>;
@@ -20,14 +31,39 @@ pub struct BadTemplate {
     pub reason: String,
 }
 
+/// What the names of all dashboards of efsmon's begin with.
+pub const PREFIX: &str = "efsmon-";
+
+const OWN: [(&str, &str); 2] = [
+    ("overview", include_str!("../../dashboards/overview.json")),
+    ("file-system", include_str!("../../dashboards/file-system.json")),
+];
+
+/// Of more file systems than these, or of none, a dashboard is rendered from its template's form for many, which is
+/// named like it with [`MANY`] behind, if there is one.
+const FEW: usize = 20;
+const MANY: &str = "-many";
+
 /// efsmon's own templates and `added` (name, JSON text), which take the place of one of the same name.
 ///
 /// # Errors
 ///
 /// Those that are not JSON.
 pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplate>> {
-    let _ = added;
-    Ok(Templates::new())
+    let own = OWN.iter().map(|(name, text)| (*name, *text));
+    let added = added.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let (mut templates, mut bad) = (Templates::new(), Vec::new());
+    for (name, text) in own.chain(added) {
+        match serde_json::from_str(text) {
+            Ok(template) => _ = templates.insert(name.to_owned(), template),
+            Err(error) => bad.push(BadTemplate {
+                template: name.to_owned(),
+                place: String::new(),
+                reason: format!("is not JSON: {error}"),
+            }),
+        }
+    }
+    if bad.is_empty() { Ok(templates) } else { Err(bad) }
 }
 
 /// The bodies of the dashboards, by their names in CloudWatch: `efsmon-REGION-TEMPLATE`.
@@ -36,6 +72,51 @@ pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplat
 ///
 /// Everything that CloudWatch would not take.
 pub fn render(target: &Target, templates: &Templates) -> Result<BTreeMap<String, Value>, Vec<BadTemplate>> {
-    let _ = (target, templates);
-    Ok(BTreeMap::new())
+    let (mut bodies, mut bad) = (BTreeMap::new(), Vec::new());
+    for name in templates.keys().filter(|name| !is_form_for_many(name, templates)) {
+        let form = form(name, target, templates);
+        match templates.get(&form).map(|template| body::body(template, target)) {
+            Some(Ok(body)) => _ = bodies.insert(name_of(&target.region, name), body),
+            Some(Err(problems)) => bad.extend(problems.into_iter().map(|(place, reason)| BadTemplate {
+                template: form.clone(),
+                place,
+                reason,
+            })),
+            None => {}
+        }
+    }
+    if bad.is_empty() { Ok(bodies) } else { Err(bad) }
+}
+
+/// The name of a dashboard in CloudWatch: dashboards belong to no Region, so it tells of which one it is.
+pub fn name_of(region: &str, template: &str) -> String {
+    format!("{PREFIX}{region}-{template}")
+}
+
+/// Who made a dashboard, and of which Region it is, as its first text widget says.
+pub fn mark_of(body: &Value) -> Option<Mark> {
+    let widgets = body.get("widgets")?.as_array()?;
+    let text = widgets.iter().find(|widget| widget["type"] == "text")?;
+    Mark::find(text["properties"]["markdown"].as_str()?)
+}
+
+fn is_form_for_many(name: &str, templates: &Templates) -> bool {
+    name.strip_suffix(MANY).is_some_and(|few| templates.contains_key(few))
+}
+
+/// The name of the template that a dashboard is rendered from.
+fn form(name: &str, target: &Target, templates: &Templates) -> String {
+    let many = format!("{name}{MANY}");
+    let few = (1..=FEW).contains(&target.file_systems.len());
+    if !few && templates.contains_key(&many) { many } else { name.to_owned() }
+}
+
+/// A problem of a dashboard: its place (see [`BadTemplate`]), and what is wrong.
+type Problem = (String, String);
+
+/// A widget by its number, from 1, and its title, as [`BadTemplate::place`] has it.
+pub(super) fn place(index: usize, widget: &Value) -> String {
+    let title = widget.pointer("/properties/title").and_then(Value::as_str);
+    let title = title.map(|title| format!(" ({})", printable(title.as_bytes()))).unwrap_or_default();
+    format!("widget {}{title}: ", index + 1)
 }

@@ -48,6 +48,18 @@ pub struct Plan {
     pub leftover: Vec<String>,
 }
 
+impl Change {
+    /// A word for it: `create`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Change::Create => "create",
+            Change::Update { .. } => "update",
+            Change::Keep => "keep",
+            Change::Refuse { .. } => "refuse",
+        }
+    }
+}
+
 impl Plan {
     /// Makes it. `adopt`: take over what is not ours.
     pub fn new(
@@ -81,6 +93,11 @@ impl Plan {
         })
     }
 
+    /// How many are as they should be.
+    pub fn kept(&self) -> usize {
+        self.steps.iter().filter(|step| step.change == Change::Keep).count()
+    }
+
     /// Whether everything is as it should be.
     pub fn is_empty(&self) -> bool {
         self.steps.iter().all(|step| step.change == Change::Keep)
@@ -95,15 +112,17 @@ fn change(body: &Value, existing: Option<&Existing>, ours: &Mark, adopt: bool) -
             true => Change::Keep,
             false => Change::Update { before },
         },
-        Some(other) => Change::Refuse {
-            before,
-            reason: format!("is of {other}; take it over with --adopt, or choose another --owner and name"),
-        },
-        None => Change::Refuse {
-            before,
-            reason: "was not made by efsmon, or somebody took its mark away; take it over with --adopt"
-                .to_owned(),
-        },
+        other => {
+            Change::Refuse { before, reason: format!("{}; take it over with --adopt", whose(other.as_ref())) }
+        }
+    }
+}
+
+/// Whose something is that is not ours, as the end of a sentence.
+pub fn whose(mark: Option<&Mark>) -> String {
+    match mark {
+        Some(other) => format!("is of {other}"),
+        None => "was not made by efsmon, or somebody took its mark away".to_owned(),
     }
 }
 

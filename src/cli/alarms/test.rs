@@ -18,14 +18,15 @@ use self::values::time;
 use self::verdict::{Failure, judge};
 use crate::alarm::Alarm;
 use crate::alarm::rehearsal::{Feed, asks_for, rehearse};
-use crate::cli::provision::{TemplateFlags, write_json};
-use crate::config::{AlarmsConfig, Config};
+use crate::cli::alarms::situation::thresholds;
+use crate::cli::provision::{OwnFlags, mistakes, write_json};
+use crate::config::Config;
 use crate::names::printable;
-use crate::provision::Target;
-use crate::provision::alarms::{self, Actions, Alarms, Templates, Thresholds};
+use crate::provision::alarms::{self, Actions, Alarms, Templates};
 use crate::provision::dashboards::BadTemplate;
+use crate::provision::{Mark, Target};
 
-/// The Region that alarms are rendered for where none is configured; none of them depends on it.
+/// The Region that alarms are rendered for where none is given; their states do not depend on it.
 const REGION: &str = "us-east-1";
 
 /// Try the alarms out on written-down data, before they are needed
@@ -41,7 +42,7 @@ pub struct TestArgs {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    templates: TemplateFlags,
+    own: OwnFlags,
     /// Write JSON
     #[arg(long)]
     json: bool,
@@ -63,17 +64,18 @@ struct Report {
 ///
 /// A bad configuration or template, files that cannot be read, and that a test failed.
 pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let configured = args.templates.config()?;
-    let templates = alarms::templates(&args.templates.templates("alarms")?);
-    let templates = templates.map_err(|bad| anyhow::anyhow!(lines(&bad)))?;
+    let configured = args.own.account().config()?;
+    let region = args.own.account().region(&configured).unwrap_or(REGION);
+    let mark = args.own.mark(region);
+    let templates = alarms::templates(&args.own.templates("alarms")?).map_err(|bad| mistakes(&bad))?;
     let mut reports = Vec::new();
     for (name, text) in shipped::FILES.iter().filter(|_| args.files.is_empty()) {
-        reports.push(report((*name).to_owned(), text, &Config::default(), &templates)?);
+        reports.push(report((*name).to_owned(), text, &Config::default(), &mark, &templates));
     }
     for path in &args.files {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let name = printable(path.as_os_str().as_encoded_bytes());
-        reports.push(report(name, &text, &configured, &templates)?);
+        reports.push(report(name, &text, &configured, &mark, &templates));
     }
     let failed = reports.iter().filter(|report| !report.passed()).count();
     match args.json {
@@ -87,44 +89,33 @@ pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
 }
 
-fn report(name: String, text: &str, config: &Config, templates: &Templates) -> anyhow::Result<Report> {
+fn report(name: String, text: &str, config: &Config, mark: &Mark, templates: &Templates) -> Report {
     let kinds: Vec<&str> = templates.keys().map(String::as_str).collect();
     let mut report =
         Report { file: name, alarm: None, mistakes: Vec::new(), failures: Vec::new(), rendered: None };
     let test = match file::read(&report.file, text, config, &kinds) {
         Ok(test) => test,
-        Err(mistakes) => return Ok(Report { mistakes: mistakes.0, ..report }),
+        Err(mistakes) => return Report { mistakes: mistakes.0, ..report },
     };
     report.alarm = Some(test.alarm.clone());
-    match render(&test, templates)? {
+    match render(&test, mark, templates) {
         Err(bad) => report.mistakes = bad.iter().map(BadTemplate::to_string).collect(),
         Ok(alarms) => try_out(&test, &alarms, &mut report),
     }
-    Ok(report)
+    report
 }
 
 /// The alarms of the file system, as `efsmon alarms render` would write them.
-fn render(test: &TestFile, templates: &Templates) -> anyhow::Result<Result<Alarms, Vec<BadTemplate>>> {
+fn render(test: &TestFile, mark: &Mark, templates: &Templates) -> Result<Alarms, Vec<BadTemplate>> {
     let target = Target {
-        owner: "efsmon".parse()?,
-        region: test.config.publish.region.clone().unwrap_or_else(|| REGION.to_owned()),
+        owner: mark.owner.clone(),
+        region: mark.region.clone(),
         namespace: test.config.namespace.clone(),
         profile: test.config.profile,
         file_systems: vec![test.file_system.clone()],
+        chosen: false,
     };
-    Ok(alarms::render(&target, &thresholds(&test.config.alarms), &Actions::default(), templates))
-}
-
-fn thresholds(alarms: &AlarmsConfig) -> Thresholds {
-    Thresholds {
-        credits_low_minutes: alarms.credits_low_minutes,
-        depletion_page_minutes: alarms.depletion_page_minutes,
-        depletion_ticket_minutes: alarms.depletion_ticket_minutes,
-        throughput_percent: alarms.throughput_percent,
-        io_limit_percent: alarms.io_limit_percent,
-        client_latency_ms: alarms.client_latency_ms,
-        runbook: alarms.runbook.clone(),
-    }
+    alarms::render(&target, &thresholds(&test.config.alarms), &Actions::default(), templates)
 }
 
 fn try_out(test: &TestFile, alarms: &Alarms, report: &mut Report) {
@@ -230,8 +221,4 @@ fn shown(label: &str, values: &[Option<f64>]) -> String {
     };
     let values: Vec<String> = values.iter().map(number).collect();
     format!("{label} {}", values.join(" "))
-}
-
-fn lines(bad: &[BadTemplate]) -> String {
-    bad.iter().map(BadTemplate::to_string).collect::<Vec<_>>().join("\n")
 }

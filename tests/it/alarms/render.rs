@@ -46,6 +46,7 @@ fn target(file_systems: Vec<FileSystem>) -> Target {
         namespace: "EFSMon".to_owned(),
         profile: Profile::Minimal,
         file_systems,
+        chosen: false,
     }
 }
 

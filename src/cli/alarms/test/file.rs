@@ -65,7 +65,7 @@ pub fn read(path: &str, text: &str, config: &Config, kinds: &[&str]) -> Result<T
     let Some(mut top) = reader.top() else { return Err(reader.mistakes()) };
     let file = file(&mut reader, &mut top, config, kinds);
     reader.finish(top);
-    file.filter(|_| reader.is_content()).ok_or_else(|| reader.mistakes())
+    file.filter(|_| reader.wrong_so_far() == 0).ok_or_else(|| reader.mistakes())
 }
 
 fn file<'a>(
@@ -272,6 +272,7 @@ fn set(value: f64, count: f64) -> Option<StatisticSet> {
 
 fn expectation<'a>(reader: &mut Reader<'a>, mut table: Table<'a>, end: usize) -> Option<Expectation> {
     let line = table.line();
+    let before = reader.wrong_so_far();
     let at = reader.optional(&mut table, "at", ALLOWED_TIME, moment);
     let from = reader.optional(&mut table, "from", ALLOWED_TIME, moment);
     let to = reader.optional(&mut table, "to", ALLOWED_TIME, moment);
@@ -284,6 +285,10 @@ fn expectation<'a>(reader: &mut Reader<'a>, mut table: Table<'a>, end: usize) ->
     let rendered = "false: the file system does not get this alarm";
     let rendered =
         reader.optional(&mut table, "rendered", rendered, |value| value.as_bool().filter(|yes| !yes));
+    if reader.wrong_so_far() > before {
+        reader.finish(table);
+        return None;
+    }
     let period = (from, to);
     let (from, to) = (from.unwrap_or(1), to.unwrap_or(end));
     let what = match (at, period, expected, always, never, whole, rendered) {

@@ -174,9 +174,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing wrong was found.
-    pub fn is_content(&self) -> bool {
-        self.mistakes.is_empty()
+    /// How many mistakes there are so far.
+    pub fn wrong_so_far(&self) -> usize {
+        self.mistakes.len()
     }
 
     /// What was wrong.

@@ -33,7 +33,7 @@ pub fn judge(expectation: &Expectation, rehearsal: &Rehearsal) -> Option<Failure
     match expectation.what {
         What::State { at, state } => {
             let bad = evaluations(at, at).find(|(_, evaluation)| !is_certainly(evaluation, state));
-            failed(format!("{state} at {}", time(at)), bad)
+            failed(format!("{state}"), bad)
         }
         What::Always { from, to, state } => {
             let bad = evaluations(from, to).find(|(_, evaluation)| !is_certainly(evaluation, state));

@@ -35,7 +35,8 @@ const REGION: &str = "us-east-1";
 /// expected when. The alarm is rendered as by efsmon alarms render, and evaluated as CloudWatch documents it: metric
 /// math, M of N, missing data. What is not documented is named, never guessed. No AWS account is asked.
 ///
-/// Without FILE: the tests that efsmon brings along, with its default settings.
+/// Without FILE: the tests that efsmon brings along, with its default settings. Begin your own with
+/// efsmon alarms test --example > FILE
 #[derive(Debug, Args)]
 pub struct TestArgs {
     /// Test files
@@ -46,6 +47,9 @@ pub struct TestArgs {
     /// Write JSON
     #[arg(long)]
     json: bool,
+    /// Write a test file that explains the format, and test nothing
+    #[arg(long, conflicts_with_all = ["files", "json"])]
+    example: bool,
 }
 
 /// What became of one file.
@@ -64,6 +68,10 @@ struct Report {
 ///
 /// A bad configuration or template, files that cannot be read, and that a test failed.
 pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    if args.example {
+        out.write_all(shipped::EXAMPLE.as_bytes())?;
+        return Ok(out.flush()?);
+    }
     let configured = args.own.account().config()?;
     let region = args.own.account().region(&configured).unwrap_or(REGION);
     let mark = args.own.mark(region);

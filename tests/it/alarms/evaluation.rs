@@ -1,8 +1,13 @@
 //! How CloudWatch decides on an alarm's state, pinned to the tables and sentences of the CloudWatch User Guide,
 //! "Configuring how CloudWatch alarms treat missing data" and "Alarm evaluation".
 
+use std::collections::BTreeSet;
+
+use efsmon::alarm::rehearsal::{Evaluation, Feed, Rehearsal, rehearse};
 use efsmon::alarm::state::{Outcome, Rule, State, evaluation_ranges};
-use efsmon::alarm::{Comparison, MissingData};
+use efsmon::alarm::{Alarm, Comparison, MissingData};
+use efsmon::metricmath::{Dimension, Metric, StatisticSet};
+use serde_json::json;
 
 const OK: Outcome = Outcome::To(State::Ok);
 const ALARM: Outcome = Outcome::To(State::Alarm);
@@ -111,4 +116,149 @@ fn only_the_documented_range_is_certain() {
     assert_eq!(evaluation_ranges(3, 60), 4..=8);
     assert_eq!(evaluation_ranges(1, 300), 2..=4);
     assert_eq!(evaluation_ranges(15, 60), 16..=32);
+}
+
+/// An alarm on the sum of a metric, in ALARM above 3.
+fn alarm(period: u32, m: u32, n: u32, missing: &str) -> Alarm {
+    serde_json::from_value(json!({
+        "AlarmName": "a", "AlarmDescription": "", "ActionsEnabled": true,
+        "Namespace": "N", "MetricName": "M", "Statistic": "Sum", "Period": period,
+        "ComparisonOperator": "GreaterThanThreshold", "Threshold": 3,
+        "EvaluationPeriods": n, "DatapointsToAlarm": m, "TreatMissingData": missing,
+    }))
+    .unwrap()
+}
+
+/// An alarm of all metrics with a dimension D, each with a state of its own.
+fn alarm_of_contributors(missing: &str) -> Alarm {
+    serde_json::from_value(json!({
+        "AlarmName": "a", "AlarmDescription": "", "ActionsEnabled": true,
+        "Metrics": [{
+            "Id": "q1", "Period": 60, "ReturnData": true,
+            "Expression": "SELECT SUM(M) FROM SCHEMA(N, D) GROUP BY D ORDER BY SUM() DESC",
+        }],
+        "ComparisonOperator": "GreaterThanThreshold", "Threshold": 3,
+        "EvaluationPeriods": 1, "DatapointsToAlarm": 1, "TreatMissingData": missing,
+    }))
+    .unwrap()
+}
+
+/// A value a minute; none where it is negative.
+fn feed(contributor: Option<&str>, values: &[f64]) -> Feed {
+    let dimensions = contributor.map(|value| Dimension { name: "D".into(), value: value.into() });
+    Feed {
+        metric: Metric {
+            namespace: "N".into(),
+            metric_name: "M".into(),
+            dimensions: dimensions.into_iter().collect(),
+        },
+        minutes: values.iter().map(|v| (*v >= 0.0).then(|| StatisticSet::of(*v))).collect(),
+        delay: 0,
+    }
+}
+
+/// What is certain after each minute, `?` where nothing is.
+fn course(rehearsal: &Rehearsal) -> String {
+    let letter = |evaluation: &Evaluation| match Vec::from_iter(evaluation.possible())[..] {
+        [State::Ok] => '0',
+        [State::Alarm] => 'X',
+        [State::InsufficientData] => '-',
+        _ => '?',
+    };
+    rehearsal.evaluations.iter().map(letter).collect()
+}
+
+#[track_caller]
+fn follow(alarm: &Alarm, feeds: &[Feed], minutes: usize) -> Rehearsal {
+    rehearse(alarm, feeds, 1_767_571_200, minutes).unwrap()
+}
+
+#[test]
+fn three_of_three_alarms_with_the_third_and_ends_with_the_first_good_one() {
+    // "Alarm evaluation": above the threshold in the third to the fifth period, below it in the sixth, above it in the
+    // ninth alone.
+    let feeds = [feed(None, &[2.0, 2.0, 4.0, 5.0, 4.0, 2.0, 1.0, 2.0, 4.0, 2.0])];
+    assert_eq!(course(&follow(&alarm(60, 3, 3, "missing"), &feeds, 10)), "0000X00000");
+}
+
+#[test]
+fn the_window_slides_by_the_minute() {
+    // "at the end of minute 5 the alarm evaluates based on data from minutes 1 to 5. Then at the end of minute 6, .. from
+    // minutes 2 to 6": a minute of 4 is in the windows that end with it and with the next four.
+    let feeds = [feed(None, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])];
+    assert_eq!(course(&follow(&alarm(300, 1, 1, "missing"), &feeds, 12)), "00000XXXXX00");
+}
+
+#[test]
+fn an_alarm_begins_with_insufficient_data() {
+    for (missing, expected) in
+        [("ignore", "---"), ("missing", "---"), ("notBreaching", "000"), ("breaching", "XXX")]
+    {
+        assert_eq!(course(&follow(&alarm(60, 1, 1, missing), &[], 3)), expected, "{missing}");
+    }
+}
+
+#[test]
+fn what_depends_on_how_far_back_cloudwatch_looks_is_uncertain() {
+    // Good until the tenth minute, then nothing. With a range of 4 it is out of sight at 14m, with one of 8 at 18m.
+    let feeds = [feed(None, &[0.0; 10])];
+    let rehearsal = follow(&alarm(60, 3, 3, "breaching"), &feeds, 20);
+    // Before there are three values, two or one are filled up: 2 of 3 breach at most, which is not 3.
+    assert_eq!(course(&rehearsal), "0000000000000????XXX");
+    assert_eq!(rehearsal.ranges, [4, 5, 6, 7, 8]);
+    let at_15: Vec<_> =
+        rehearsal.evaluations[14].states.iter().map(|states| states.first().copied()).collect();
+    let [ok, alarm] = [Some(State::Ok), Some(State::Alarm)];
+    assert_eq!(at_15, [alarm, alarm, ok, ok, ok]);
+    // In each case it changes once.
+    assert_eq!(rehearsal.changes(0, 19), (1, 1));
+    assert_eq!(rehearsal.changes(0, 14), (0, 1));
+}
+
+#[test]
+fn late_data_are_seen_late() {
+    let late = |delay| [Feed { delay, ..feed(None, &[4.0, 4.0, 4.0, 4.0, 0.0, 0.0]) }];
+    let alarm = alarm(60, 1, 1, "notBreaching");
+    assert_eq!(course(&follow(&alarm, &late(0), 8)), "XXXX0000");
+    assert_eq!(course(&follow(&alarm, &late(1), 8)), "0XXXX000");
+    // One of one looks back on 2 to 4 minutes: with 2, none of these is ever there when it is looked for.
+    assert_eq!(course(&follow(&alarm, &late(2), 8)), "00????00");
+}
+
+#[test]
+fn an_alarm_of_contributors_is_in_alarm_while_one_of_them_is() {
+    let a = feed(Some("a"), &[0.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
+    let b = feed(Some("b"), &[0.0, 0.0, 4.0, 0.0, 4.0, 0.0]);
+    assert_eq!(course(&follow(&alarm_of_contributors("missing"), &[a, b], 6)), "0XX0X0");
+}
+
+#[test]
+fn a_contributor_that_is_gone_is_ok_and_without_any_there_are_no_data() {
+    // One of one looks back on 2 to 4 minutes. The last value of b, 4 in the second minute, is out of sight at 4m or at 6m.
+    let a = feed(Some("a"), &[0.0; 10]);
+    let b = feed(Some("b"), &[0.0, 4.0]);
+    for missing in ["missing", "ignore", "breaching", "notBreaching"] {
+        let rehearsal = follow(&alarm_of_contributors(missing), &[a.clone(), b.clone()], 10);
+        assert_eq!(rehearsal.evaluations[1].possible(), BTreeSet::from([State::Alarm]), "{missing}");
+        assert!(course(&rehearsal).ends_with("00000"), "{missing}: {}", course(&rehearsal));
+        // "if the query returns an empty result .. no matter the missing data treatment"
+        let alone = follow(&alarm_of_contributors(missing), std::slice::from_ref(&b), 10);
+        assert!(course(&alone).ends_with("-----"), "{missing}: {}", course(&alone));
+    }
+}
+
+#[test]
+fn what_is_not_modelled_is_refused() {
+    let refused = |alarm: &Alarm| rehearse(alarm, &[], 0, 1).unwrap_err().to_string();
+    assert!(refused(&alarm(30, 1, 1, "missing")).contains("periods of whole minutes"));
+    assert!(refused(&alarm(3600, 1, 25, "missing")).contains("evaluated hourly"));
+    assert!(refused(&alarm(60, 3, 2, "missing")).contains("1 <= M <= N"));
+    let long = Alarm { evaluation_periods: 181, ..alarm_of_contributors("missing") };
+    assert!(refused(&long).contains("three hours"));
+    let none = Alarm { period: None, ..alarm(60, 1, 1, "missing") };
+    assert!(refused(&none).contains("neither queries nor a metric"));
+    // Each a little on this side of the limit.
+    assert!(rehearse(&alarm(3600, 1, 24, "missing"), &[], 0, 1).is_ok());
+    let long = Alarm { evaluation_periods: 180, ..alarm_of_contributors("missing") };
+    assert!(rehearse(&long, &[], 0, 1).is_ok());
 }

@@ -14,6 +14,7 @@ pub const FILES: &[(&str, &str)] = files! {
     "client-latency-gaps"
     "client-latency-late"
     "client-latency"
+    "credits-any-late"
     "credits-any-none"
     "credits-any"
     "credits-depletion-page-batch"
@@ -23,6 +24,8 @@ pub const FILES: &[(&str, &str)] = files! {
     "credits-depletion-page"
     "credits-depletion-ticket-batch"
     "credits-depletion-ticket-elastic"
+    "credits-depletion-ticket-late"
+    "credits-depletion-ticket-provisioned"
     "credits-depletion-ticket"
     "credits-low-batch"
     "credits-low-gaps"
@@ -44,3 +47,6 @@ pub const FILES: &[(&str, &str)] = files! {
     "throughput-utilisation-provisioned"
     "throughput-utilisation"
 };
+
+/// The one that explains the format.
+pub const EXAMPLE: &str = include_str!("../../../../dashboards/alarms/tests/credits-low.toml");

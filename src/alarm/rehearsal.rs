@@ -200,17 +200,10 @@ impl Watch {
         courses: &mut [Course],
     ) -> Result<Evaluation, NotModelled> {
         let n = self.rule.evaluation_periods;
-        let mut found: Vec<Seen> = Vec::new();
+        let mut found = Vec::new();
         let mut states = Vec::with_capacity(courses.len());
         for (course, range) in courses.iter_mut().zip(&self.ranges) {
-            // Once the newest N periods have values, what lies before them does not matter; but whether there is a
-            // contributor at all does.
-            let decided = !self.contributors
-                && !found.is_empty()
-                && found.iter().all(|series| series.values.iter().rev().take(n).all(Option::is_some));
-            if !decided {
-                found = self.look(samples, end, *range)?;
-            }
+            found = self.look(samples, end, *range)?;
             states.push(course.go_on(&self.rule, &found, self.contributors));
         }
         let seen = found.into_iter().map(|series| Seen {

@@ -2,7 +2,10 @@
 
 mod apply;
 mod evaluation;
+mod expressions;
 mod limits;
+mod refused;
 mod render;
+mod target;
 mod test_files;
 mod verify;

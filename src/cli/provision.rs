@@ -308,8 +308,8 @@ pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::R
 ///
 /// A writer that takes no more.
 pub fn write_json(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    // Line by line: the ends of lines are the only control characters that stand between strings.
-    for line in format!("{value:#}").lines() {
+    // Strings have no raw ends of lines, so that those there are lie between the tokens.
+    for line in format!("{value:#}").split('\n') {
         writeln!(out, "{}", crate::names::safe_json(line))?;
     }
     out.flush()

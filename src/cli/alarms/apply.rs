@@ -94,23 +94,20 @@ fn warn(situation: &Situation, plan: &Plan) {
             alarms(all)
         ));
     }
-    let told = |body: &Value| {
-        let kinds =
-            ["AlarmActions", "OKActions"].map(|kind| body.get(kind).and_then(Value::as_array).cloned());
-        kinds.into_iter().flatten().flatten().collect::<Vec<_>>()
-    };
+    let told =
+        |body: &Value, kind: &str| body.get(kind).and_then(Value::as_array).cloned().unwrap_or_default();
     let loses = plan.steps.iter().filter(|step| match &step.change {
-        Change::Update { before } => {
-            let after = told(&step.body);
-            told(before).iter().any(|arn| !after.contains(arn))
-        }
+        Change::Update { before } => ["AlarmActions", "OKActions"].into_iter().any(|kind| {
+            let after = told(&step.body, kind);
+            told(before, kind).iter().any(|arn| !after.contains(arn))
+        }),
         _ => false,
     });
     let losing = loses.count();
     if losing > 0 {
         note(format_args!(
-            "warning: {} told to fewer topics than before: those that are not given are taken away",
-            are(losing)
+            "warning: topics are taken away from {}: those that are not given now",
+            alarms(losing)
         ));
     }
 }

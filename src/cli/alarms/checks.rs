@@ -17,8 +17,8 @@ const STUCK: i64 = 3600;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topic {
     There,
-    /// Why it is not.
-    Missing(String),
+    /// Why nobody hears through it.
+    Deaf(String),
     /// Why it could not be told.
     NotChecked(String),
 }
@@ -60,7 +60,7 @@ pub fn wrong(step: &Step, found: Option<&Found>, topics: &BTreeMap<&str, Topic>,
         wrong.push("has no actions: nobody is told".to_owned());
     }
     let missing = self::topics(std::iter::once(found)).into_iter().filter_map(|arn| match topics.get(arn) {
-        Some(Topic::Missing(reason)) => Some(format!("tells {arn}: {reason}")),
+        Some(Topic::Deaf(reason)) => Some(format!("tells {arn}: {reason}")),
         _ => None,
     });
     wrong.extend(missing.map(|reason| printable(reason.as_bytes())));

@@ -43,7 +43,7 @@ pub fn run(
     })?;
     let Some(found) = found else { bail!("there is no alarm {name} in {}", ours.region) };
     check(&found, &ours)?;
-    writeln!(out, "{name} is {}. Set to ALARM, it tells", found.state)?;
+    writeln!(out, "{name} is in {}. Set to ALARM, it tells", found.state)?;
     write_actions(&found, "AlarmActions", out)?;
     writeln!(out, "within a minute. Set back to OK, {hold} s later, it tells")?;
     write_actions(&found, "OKActions", out)?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::checks::differing;
 use super::situation::Situation;
+use crate::aws::alarms::PAGE as DELETED;
 use crate::cost::prices::{AS_OF, FREE_ALARMS, PAGE, REGION, Usd};
 use crate::names::printable;
 use crate::provision::alarms::{Skipped, monthly_usd, time};
@@ -80,26 +81,28 @@ impl Report<'_> {
         }
         write_skipped(&self.situation.skipped, out)?;
         match self.changes() {
-            0 => writeln!(out, "no changes: {} as it should be", alarms(self.plan.kept()))?,
-            changes => {
-                let seconds = self.seconds(changes);
-                writeln!(out, "{} of {}: about {seconds} s", self.sum(), alarms(self.plan.steps.len()))?;
+            0 => {
+                let should_be = if self.plan.kept() == 1 { "it should be" } else { "they should be" };
+                writeln!(out, "no changes: {} as {should_be}", are(self.plan.kept()))?;
             }
+            _ => writeln!(out, "{}: about {} s", self.sum(), self.seconds())?,
         }
         if self.plan.steps.is_empty() {
             return Ok(());
         }
         writeln!(
             out,
-            "all together {} a month, by the metrics in them; an account's first {FREE_ALARMS} are free, and not \
-             deducted (prices of {REGION}, {AS_OF})",
+            "{} a month for {}, by the metrics in them; an account's first {FREE_ALARMS} are free, and not deducted \
+             (prices of {REGION}, {AS_OF})",
             self.usd(),
+            alarms(self.plan.steps.len()),
         )
     }
 
     /// How long it takes to make the changes.
-    fn seconds(&self, changes: usize) -> u64 {
-        time(changes).as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+    fn seconds(&self) -> u64 {
+        let requests = self.plan.writes().count() + self.deleted().len().div_ceil(DELETED);
+        time(requests).as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
     }
 
     /// What all of them cost in a month, whether they are there or not.
@@ -108,7 +111,7 @@ impl Report<'_> {
         monthly_usd(alarms, self.situation.target.file_systems.len())
     }
 
-    /// `2 to create, 1 to update`.
+    /// `2 alarms to create, 1 to update`.
     fn sum(&self) -> String {
         let of =
             |wanted: fn(&Change) -> bool| self.plan.steps.iter().filter(|step| wanted(&step.change)).count();
@@ -118,7 +121,10 @@ impl Report<'_> {
             (self.deleted().len(), "to delete"),
         ];
         let there = counts.iter().filter(|(number, _)| *number > 0);
-        there.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
+        let mut parts = there.map(|(number, what)| (*number, *what));
+        let first = parts.next().map(|(number, what)| format!("{} {what}", alarms(number)));
+        let others = parts.map(|(number, what)| format!("{number} {what}"));
+        first.into_iter().chain(others).collect::<Vec<_>>().join(", ")
     }
 
     /// For programs; keys may be added, none changes or goes. `done`: how many of the changes were made, in order.
@@ -156,7 +162,7 @@ impl Report<'_> {
             "dry_run": dry_run,
             "alarms": alarms,
             "skipped": self.situation.skipped.iter().map(skipped).collect::<Vec<_>>(),
-            "seconds": self.seconds(self.changes()),
+            "seconds": self.seconds(),
             "usd_per_month": self.usd().dollars(),
             "prices": {
                 "currency": "USD", "page": PAGE, "as_of": AS_OF, "region": REGION,

@@ -88,10 +88,13 @@ async fn check_topics(situation: &Situation) -> BTreeMap<String, Topic> {
     for arn in checks::topics(ours) {
         let state = match &unanswered {
             Some(reason) => Topic::NotChecked(reason.clone()),
-            None => match topics::exists(&situation.session, arn).await {
-                Ok(true) => Topic::There,
-                Ok(false) => Topic::Missing("there is no such topic".to_owned()),
-                Err(error @ CallError::Invalid { .. }) => Topic::Missing(error.to_string()),
+            None => match topics::topic(&situation.session, arn).await {
+                Ok(Some(topic)) if topic.subscriptions == Some(0) => {
+                    Topic::Deaf("nobody has confirmed a subscription to it".to_owned())
+                }
+                Ok(Some(_)) => Topic::There,
+                Ok(None) => Topic::Deaf("there is no such topic".to_owned()),
+                Err(error @ CallError::Invalid { .. }) => Topic::Deaf(error.to_string()),
                 Err(error) => {
                     let reason = error.to_string();
                     unanswered = matches!(error, CallError::Other { .. }).then(|| reason.clone());
@@ -175,7 +178,7 @@ fn document(lines: &[Line], topics: &BTreeMap<String, Topic>) -> Value {
         .iter()
         .map(|(arn, topic)| match topic {
             Topic::There => json!({ "arn": arn, "state": "there", "reason": null }),
-            Topic::Missing(reason) => json!({ "arn": arn, "state": "missing", "reason": reason }),
+            Topic::Deaf(reason) => json!({ "arn": arn, "state": "deaf", "reason": reason }),
             Topic::NotChecked(reason) => json!({ "arn": arn, "state": "not checked", "reason": reason }),
         })
         .collect();

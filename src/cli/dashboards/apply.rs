@@ -170,7 +170,7 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
     if created(plan) > 0 {
         writeln!(
             out,
-            "{} new: {} a month at {DASHBOARD} each; an account's first {FREE_DASHBOARDS} of up to \
+            "{} more: {} a month at {DASHBOARD} each; an account's first {FREE_DASHBOARDS} of up to \
              {FREE_DASHBOARD_METRICS} metrics are free (prices of {REGION}, {AS_OF})",
             counted(created(plan)),
             new_usd(plan),

@@ -1,6 +1,6 @@
 //! `efsmon dashboards delete`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use clap::Args;
@@ -12,7 +12,7 @@ use super::comparison::{full_name, look};
 use super::counted;
 use crate::aws::dashboards::Dashboards;
 use crate::provision::dashboards::{Templates, templates};
-use crate::provision::plan::whose;
+use crate::provision::plan::{Plan, whose};
 
 /// Arguments of `efsmon dashboards delete`
 #[derive(Debug, Args)]
@@ -100,34 +100,37 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
     }
 }
 
-/// One that nobody named is only looked at when it is there and ours.
+/// Those that are ours, and of those that were named also what is not to be deleted.
 async fn look_for(
     args: &DeleteArgs,
     templates: &Templates,
     region: &str,
     dashboards: &Dashboards,
 ) -> Vec<Looked> {
-    let asked = if args.names.is_empty() {
-        templates.keys().collect()
-    } else {
-        args.names.iter().collect::<Vec<_>>()
-    };
+    let named = !args.names.is_empty();
+    let asked: Vec<&String> = if named { args.names.iter().collect() } else { templates.keys().collect() };
     let names: BTreeSet<_> = asked.into_iter().map(|name| full_name(name, templates, region)).collect();
     let (found, unread) = look(dashboards, names.iter().cloned()).await;
-    let ours = args.own.mark(region);
-    let obstacle = |name: &String| {
-        if let Some((_, error)) = unread.iter().find(|(unread, _)| unread == name) {
-            return Some(Some(error.to_string()));
-        }
+    let ours = Plan::new(BTreeMap::new(), &found, &args.own.mark(region), false).leftover;
+    let mut looked: Vec<Looked> = Vec::new();
+    let mut push = |name, obstacle| looked.push(Looked { name, obstacle, deleted: false });
+    ours.iter().for_each(|name| push(name.clone(), None));
+    for (name, error) in &unread {
+        push(name.clone(), Some(error.to_string()));
+    }
+    for name in names.iter().filter(|_| named) {
         match found.get(name) {
-            Some(found) if found.mark.as_ref() == Some(&ours) => Some(None),
-            Some(found) => (!args.names.is_empty())
-                .then(|| Some(format!("{}; delete it in the console", whose(found.mark.as_ref())))),
-            None => (!args.names.is_empty()).then(|| Some("there is no dashboard of that name".to_owned())),
+            Some(theirs) if !ours.contains(name) => {
+                let whose = whose(theirs.mark.as_ref());
+                push(name.clone(), Some(format!("{whose}; delete it in the console")));
+            }
+            None if unread.iter().all(|(unread, _)| unread != name) => {
+                push(name.clone(), Some("there is no dashboard of that name".to_owned()));
+            }
+            _ => {}
         }
-    };
-    let looked = |name: String| Some(Looked { obstacle: obstacle(&name)?, name, deleted: false });
-    names.into_iter().filter_map(looked).collect()
+    }
+    looked
 }
 
 fn as_json(looked: &Looked) -> Value {

@@ -1,6 +1,6 @@
 //! GetTopicAttributes of Amazon SNS, as its API reference has it: the query protocol and XML.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::server::{Answer, Reply, Request, Server};
@@ -12,7 +12,8 @@ pub struct Sns {
 
 #[derive(Default)]
 struct State {
-    topics: BTreeSet<&'static str>,
+    /// Each with how many subscriptions are confirmed.
+    topics: BTreeMap<&'static str, usize>,
     denied: bool,
     asked: Vec<String>,
 }
@@ -30,12 +31,17 @@ impl Sns {
         self.server.url()
     }
 
+    /// With one subscription.
     pub fn create(&self, topic: &'static str) {
-        self.state.lock().unwrap().topics.insert(topic);
+        self.subscribe(topic, 1);
+    }
+
+    pub fn subscribe(&self, topic: &'static str, confirmed: usize) {
+        self.state.lock().unwrap().topics.insert(topic, confirmed);
     }
 
     pub fn delete(&self, topic: &str) {
-        assert!(self.state.lock().unwrap().topics.remove(topic));
+        assert!(self.state.lock().unwrap().topics.remove(topic).is_some());
     }
 
     /// The role may not ask.
@@ -70,14 +76,15 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
             format!("{who} is not authorized to perform: SNS:GetTopicAttributes on resource: {topic}");
         return error(403, "AuthorizationError", &message);
     }
-    if !state.topics.contains(topic.as_str()) {
+    let Some(confirmed) = state.topics.get(topic.as_str()) else {
         return error(404, "NotFound", "Topic does not exist");
-    }
+    };
     xml(
         200,
         &format!(
             "<GetTopicAttributesResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><GetTopicAttributesResult>\
-             <Attributes><entry><key>TopicArn</key><value>{topic}</value></entry></Attributes>\
+             <Attributes><entry><key>TopicArn</key><value>{topic}</value></entry>\
+             <entry><key>SubscriptionsConfirmed</key><value>{confirmed}</value></entry></Attributes>\
              </GetTopicAttributesResult><ResponseMetadata><RequestId>01234567-89ab-cdef-0123-456789abcdef</RequestId>\
              </ResponseMetadata></GetTopicAttributesResponse>"
         ),

@@ -8,12 +8,15 @@ tools := target/tools
 deny_version := 0.20.2
 ministack_version := 1.5.33
 cbor2_version := 6.3.0
+botocore_version := 1.44.8
+cfn_lint_version := 1.58.0
 
 # Many tests run the program for some seconds of real time, and wait most of it.
 test_threads := 8
 
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
+models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 
 .PHONY: demo test bench compiler rust python strace ip nfsiostat
@@ -26,7 +29,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace ip $(deny) $(ministack)
+test: rust strace ip $(deny) $(ministack) $(models)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -82,6 +85,14 @@ $(ministack): | python
 	@echo 'installing ministack $(ministack_version) under $(tools)'
 	@python3 -m venv --clear $(tools)/ministack
 	@$(call pip,ministack) ministack==$(ministack_version) cbor2==$(cbor2_version)
+	@touch $@
+
+# How AWS describes its APIs and resources: the data of two packages, of which no code is run.
+$(models): | $(ministack)
+	@echo 'installing the models of botocore $(botocore_version) and cfn-lint $(cfn_lint_version) under $(tools)'
+	@rm -rf $(tools)/models
+	@$(call pip,ministack) --no-deps --no-compile --target $(tools)/models \
+	  botocore==$(botocore_version) cfn-lint==$(cfn_lint_version)
 	@touch $@
 
 # Debian's package of nfsiostat, without its services. The list of packages may be missing or old: then it is asked for.

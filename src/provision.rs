@@ -2,8 +2,10 @@
 //! Pure.
 
 pub mod alarms;
+pub mod comparable;
 pub mod dashboards;
 pub mod diff;
+pub mod found;
 pub mod plan;
 pub mod template;
 

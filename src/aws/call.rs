@@ -5,6 +5,8 @@ use std::error::Error;
 use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
 
 use super::NotReady;
+use crate::iam::Statement;
+use crate::names::printable;
 
 /// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +14,7 @@ pub enum CallError {
     /// The role may not.
     #[error(
         "{action} on {resource} is refused ({message}); add to the policy of this role: {}",
-        statement(action, resource)
+        Statement::allow(action, resource)
     )]
     Denied {
         /// As IAM names it: `cloudwatch:PutDashboard`.
@@ -44,11 +46,6 @@ impl From<NotReady> for CallError {
     }
 }
 
-/// The statement that allows it (IAM User Guide, "IAM JSON policy reference").
-fn statement(action: &str, resource: &str) -> serde_json::Value {
-    serde_json::json!({ "Effect": "Allow", "Action": action, "Resource": resource })
-}
-
 /// Codes of requests that came too often (AWS SDKs and Tools Reference Guide, "Retry behavior").
 const THROTTLED: [&str; 6] = [
     "Throttling",
@@ -75,7 +72,8 @@ where
         };
         return CallError::Other { action, message };
     };
-    let message = format!("{code}: {}", error.message().unwrap_or("no message").replace('\n', " "));
+    let message = error.message().unwrap_or("no message").replace('\n', " ");
+    let message = format!("{code}: {}", printable(message.as_bytes()));
     match (code, status) {
         (code, _) if code.starts_with("AccessDenied") || code == "AuthorizationError" => {
             CallError::Denied { action, resource, message }

@@ -35,7 +35,7 @@ pub async fn file_systems(session: &Session, only: &[FileSystemId]) -> Result<Ve
     }
     for id in only {
         let answer = client.describe_file_systems().file_system_id(id.as_str()).send().await;
-        let resource = format!("arn:aws:elasticfilesystem:*:*:file-system/{id}");
+        let resource = session.place().file_system(id.as_str());
         let answer = answer.map_err(|error| call_error(ACTION, &resource, &error))?;
         let described = answer.file_systems().iter().filter_map(file_system);
         let Some(described) = described.into_iter().find(|described| described.id == *id) else {

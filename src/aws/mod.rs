@@ -27,6 +27,8 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_credential_types::provider::ProvideCredentials;
 
+use crate::iam::Place;
+
 /// For DNS, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(2);
 /// From the start of a request to the head of its answer.
@@ -115,6 +117,11 @@ impl Session {
     /// Its name, such as `eu-west-1`.
     pub fn region(&self) -> &str {
         &self.region
+    }
+
+    /// Where its resources are, for errors that name one; the account is not known.
+    fn place(&self) -> Place {
+        Place::region(&self.region)
     }
 }
 

@@ -1,6 +1,17 @@
 //! `efsmon alarms ..`.
 
+mod apply;
+mod checks;
+mod delete;
+mod diff;
+mod fire;
+mod list;
+mod render;
+mod report;
+mod situation;
 pub mod test;
+mod verify;
+mod write;
 
 use std::io::Write;
 
@@ -15,6 +26,12 @@ pub struct AlarmsArgs {
 
 #[derive(Debug, Subcommand)]
 enum AlarmsCommand {
+    List(list::ListArgs),
+    Render(render::RenderArgs),
+    Diff(diff::DiffArgs),
+    Apply(apply::ApplyArgs),
+    Delete(delete::DeleteArgs),
+    Verify(verify::VerifyArgs),
     Test(test::TestArgs),
 }
 
@@ -25,6 +42,12 @@ enum AlarmsCommand {
 /// What the single command fails with.
 pub fn run(args: &AlarmsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     match &args.command {
+        AlarmsCommand::List(args) => list::run(args, out),
+        AlarmsCommand::Render(args) => render::run(args, out),
+        AlarmsCommand::Diff(args) => diff::run(args, out),
+        AlarmsCommand::Apply(args) => apply::run(args, out),
+        AlarmsCommand::Delete(args) => delete::run(args, out),
+        AlarmsCommand::Verify(args) => verify::run(args, out),
         AlarmsCommand::Test(args) => test::run(args, out),
     }
 }

@@ -1,18 +1,137 @@
-//! `efsmon iam-policy`.
+//! `efsmon iam-policy`: the least that each part of efsmon must be allowed, as JSON for IAM.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use clap::Args;
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+
+use super::config::ConfigFlags;
+use crate::catalog::CRON_SCRIPT_NAMESPACE;
+use crate::config::Config;
+use crate::iam::{self, Daemon, Place, Policy};
 
 /// Print the least IAM policy for the daemon, for provisioning or for reading
+///
+/// For what is configured: the namespaces, the look-ups, the role to publish as. Nobody is asked.
 #[derive(Debug, Args)]
-pub struct IamPolicyArgs {}
+pub struct IamPolicyArgs {
+    /// Who gets the policy
+    #[arg(long = "for", value_name = "WHO")]
+    who: Who,
+    /// Read this file in place of /etc/efsmon/efsmon.toml, then conf.d/*.toml beside it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The account of the file systems, dashboards and alarms [default: any]
+    #[arg(long, value_name = "ID", value_parser = account)]
+    account: Option<String>,
+    /// Their Region; * for any [default: publish.region, or else any]
+    #[arg(long, value_name = "REGION", value_parser = region)]
+    region: Option<String>,
+    /// The partition of the Region, such as aws-cn [default: the one that the Region is of]
+    #[arg(long, value_name = "PARTITION", value_parser = partition)]
+    partition: Option<String>,
+}
 
-/// Not built yet.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Who {
+    /// The hosts: efsmon run
+    Daemon,
+    /// Whoever applies: efsmon dashboards, efsmon alarms
+    Provision,
+    /// Whoever looks: efsmon credits
+    Read,
+}
+
+fn account(text: &str) -> Result<String, String> {
+    match text.len() == 12 && text.bytes().all(|b| b.is_ascii_digit()) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: the 12 digits of an account".to_owned()),
+    }
+}
+
+fn region(text: &str) -> Result<String, String> {
+    let name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    match text == "*" || (text.contains('-') && text.bytes().all(name)) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: the name of a Region, such as eu-west-1, or *".to_owned()),
+    }
+}
+
+fn partition(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("aws").filter(|rest| rest.is_empty() || rest.starts_with('-'));
+    match rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: aws, aws-cn, aws-us-gov or another partition of AWS".to_owned()),
+    }
+}
+
+/// Writes the policy; notes go to stderr.
 ///
 /// # Errors
 ///
-/// None.
-pub fn run(_: &IamPolicyArgs, _: &mut impl Write) -> anyhow::Result<()> {
-    Ok(())
+/// A bad configuration; one that needs no policy.
+pub fn run(args: &IamPolicyArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let flags = ConfigFlags { config: args.config.clone(), ..ConfigFlags::default() };
+    let config = super::config::load(&flags)?.config;
+    let place = args.place(&config);
+    let policy = match args.who {
+        Who::Daemon => daemon(&config, &place)?,
+        Who::Provision => iam::provision(&place),
+        Who::Read => iam::read(),
+    };
+    writeln!(out, "{}", json(&policy)?)?;
+    Ok(out.flush()?)
+}
+
+impl IamPolicyArgs {
+    fn place(&self, config: &Config) -> Place {
+        let region = self.region.as_deref().or(config.publish.region.as_deref()).unwrap_or("*");
+        let mut place = Place::region(region);
+        if let Some(partition) = &self.partition {
+            place.partition.clone_from(partition);
+        }
+        if let Some(account) = &self.account {
+            place.account.clone_from(account);
+        }
+        place
+    }
+}
+
+fn daemon(config: &Config, place: &Place) -> anyhow::Result<Policy> {
+    let mut namespaces = Vec::new();
+    if config.publish.enabled {
+        namespaces.push(config.namespace.as_str());
+        if config.compat.cron_script {
+            namespaces.push(CRON_SCRIPT_NAMESPACE);
+        }
+        namespaces.dedup();
+    }
+    let role = config.publish.role_arn.as_deref();
+    let policy =
+        iam::daemon(&Daemon { namespaces: &namespaces, role, lookup: config.identity.lookup }, place);
+    if policy.statement.is_empty() {
+        bail!(
+            "the daemon needs no policy: publish.enabled and identity.lookup are false, so that it asks AWS for \
+             nothing"
+        );
+    }
+    if let Some(role) = role.filter(|_| config.publish.enabled) {
+        let external_id = match &config.publish.external_id {
+            Some(id) => format!(", with the external id {id}"),
+            None => String::new(),
+        };
+        // Nobody is left to tell when stderr is closed.
+        let _ = writeln!(
+            io::stderr(),
+            "efsmon: {role} itself needs a trust policy that lets these hosts assume it{external_id}, and this policy:\n{}",
+            json(&iam::publisher(&namespaces))?
+        );
+    }
+    Ok(policy)
+}
+
+/// All that comes from outside is printable ASCII: the settings and flags are checked.
+fn json(policy: &Policy) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(policy)
 }

@@ -8,28 +8,34 @@ use clap::Args;
 use serde_json::Value;
 
 use super::config::ConfigFlags;
-use crate::aws::Session;
 use crate::aws::file_systems::file_systems;
+use crate::aws::{NotReady, Session};
 use crate::config::Config;
+use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
+use crate::provision::dashboards::BadTemplate;
 use crate::provision::diff::Line;
-use crate::provision::{Owner, Target};
+use crate::provision::{Mark, Owner, Target};
 
 /// Templates of one's own lie below this folder, if it is there: `dashboards/*.json`, `dashboards/alarms/*.json`.
 const TEMPLATES: &str = "/etc/efsmon/dashboards";
 
-/// What is rendered, and for whom.
+/// Which account and Region.
 #[derive(Debug, Args)]
-pub struct TargetFlags {
+pub struct AccountFlags {
     /// Read this file in place of /etc/efsmon/efsmon.toml, then conf.d/*.toml beside it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
-    /// Only this file system; may be repeated. Without it, all that EFS lists
-    #[arg(long = "file-system", value_name = "FS")]
-    file_systems: Vec<FileSystemId>,
+}
+
+/// Whose, and from which templates.
+#[derive(Debug, Args)]
+pub struct OwnFlags {
+    #[command(flatten)]
+    account: AccountFlags,
     /// Who applies them: those of another owner are left alone
     #[arg(long, value_name = "NAME", default_value = "efsmon")]
     owner: Owner,
@@ -37,6 +43,16 @@ pub struct TargetFlags {
     /// if it is there]
     #[arg(long, value_name = "DIR")]
     templates: Option<PathBuf>,
+}
+
+/// What is rendered, and for whom.
+#[derive(Debug, Args)]
+pub struct TargetFlags {
+    #[command(flatten)]
+    own: OwnFlags,
+    /// Only this file system; may be repeated. Without it, all that EFS lists
+    #[arg(long = "file-system", value_name = "FS")]
+    file_systems: Vec<FileSystemId>,
 }
 
 /// How they are changed.
@@ -53,7 +69,7 @@ pub struct ChangeFlags {
     pub adopt: bool,
 }
 
-impl TargetFlags {
+impl AccountFlags {
     /// The configuration.
     ///
     /// # Errors
@@ -69,29 +85,32 @@ impl TargetFlags {
         self.region.as_deref().or(config.publish.region.as_deref())
     }
 
-    pub fn owner(&self) -> &Owner {
-        &self.owner
-    }
-
-    /// The file systems that were asked for; none: all.
-    pub fn file_systems(&self) -> &[FileSystemId] {
-        &self.file_systems
-    }
-
-    /// The file systems as EFS describes them now, and the rest of what they are rendered for.
+    /// AWS in that Region.
     ///
     /// # Errors
     ///
-    /// No region, no credentials, what EFS refuses.
-    pub async fn target(&self, config: &Config, session: &Session) -> anyhow::Result<Target> {
-        Ok(Target {
-            owner: self.owner.clone(),
-            region: session.region().to_owned(),
-            namespace: config.namespace.clone(),
-            profile: config.profile,
-            file_systems: file_systems(session, &self.file_systems).await?,
-            chosen: !self.file_systems.is_empty(),
-        })
+    /// No region, no credentials.
+    pub async fn session(&self, config: &Config) -> anyhow::Result<Session> {
+        Session::open(self.region(config)).await.map_err(for_people)
+    }
+}
+
+/// In a command, the nearest place of the Region is a flag.
+fn for_people(not_ready: NotReady) -> anyhow::Error {
+    match not_ready {
+        NotReady::Region => anyhow!("add --region REGION: {not_ready}"),
+        not_ready => not_ready.into(),
+    }
+}
+
+impl OwnFlags {
+    pub fn account(&self) -> &AccountFlags {
+        &self.account
+    }
+
+    /// What marks what is ours in that Region.
+    pub fn mark(&self, region: &str) -> Mark {
+        Mark { owner: self.owner.clone(), region: region.to_owned() }
     }
 
     /// The texts of the templates of one's own in that folder (`""`, or `alarms`), by the names of their files without
@@ -126,6 +145,94 @@ impl TargetFlags {
         }
         texts.sort();
         Ok(texts)
+    }
+}
+
+impl TargetFlags {
+    pub fn own(&self) -> &OwnFlags {
+        &self.own
+    }
+
+    /// As [`AccountFlags::config`].
+    ///
+    /// # Errors
+    ///
+    /// A bad configuration.
+    pub fn config(&self) -> anyhow::Result<Config> {
+        self.own.account.config()
+    }
+
+    /// As [`AccountFlags::region`].
+    pub fn region<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
+        self.own.account.region(config)
+    }
+
+    /// As [`AccountFlags::session`].
+    ///
+    /// # Errors
+    ///
+    /// No region, no credentials.
+    pub async fn session(&self, config: &Config) -> anyhow::Result<Session> {
+        self.own.account.session(config).await
+    }
+
+    pub fn owner(&self) -> &Owner {
+        &self.own.owner
+    }
+
+    /// The file systems that were asked for; none: all.
+    pub fn file_systems(&self) -> &[FileSystemId] {
+        &self.file_systems
+    }
+
+    /// The file systems as EFS describes them now, and the rest of what they are rendered for.
+    ///
+    /// # Errors
+    ///
+    /// No region, no credentials, what EFS refuses.
+    pub async fn target(&self, config: &Config, session: &Session) -> anyhow::Result<Target> {
+        let file_systems = file_systems(session, &self.file_systems).await?;
+        Ok(self.target_of(config, session.region(), file_systems))
+    }
+
+    /// The same of the file systems that were asked for, about which nobody is asked: nothing but their ids is known.
+    ///
+    /// # Errors
+    ///
+    /// No region.
+    pub async fn target_unasked(&self, config: &Config) -> anyhow::Result<Target> {
+        let region = crate::aws::region(self.region(config)).await.map_err(for_people)?;
+        let unknown = |id: &FileSystemId| FileSystem {
+            id: id.clone(),
+            name: None,
+            mode: ThroughputMode::Other("unknown".to_owned()),
+            general_purpose: true,
+            standard_bytes: 0,
+            infrequent_bytes: 0,
+            archive_bytes: 0,
+            zone: None,
+        };
+        Ok(self.target_of(config, &region, self.file_systems.iter().map(unknown).collect()))
+    }
+
+    fn target_of(&self, config: &Config, region: &str, file_systems: Vec<FileSystem>) -> Target {
+        Target {
+            owner: self.own.owner.clone(),
+            region: region.to_owned(),
+            namespace: config.namespace.clone(),
+            profile: config.profile,
+            file_systems,
+            chosen: !self.file_systems.is_empty(),
+        }
+    }
+
+    /// As [`OwnFlags::templates`].
+    ///
+    /// # Errors
+    ///
+    /// A folder that was asked for, or a file in one, that cannot be read.
+    pub fn templates(&self, folder: &str) -> anyhow::Result<Vec<(String, String)>> {
+        self.own.templates(folder)
     }
 }
 
@@ -170,6 +277,17 @@ pub fn confirm(question: &str, expected: &str, yes: bool) -> anyhow::Result<()> 
     }
 }
 
+/// Every mistake of the templates, a line each.
+pub fn mistakes(bad: &[BadTemplate]) -> anyhow::Error {
+    let lines: Vec<_> = bad.iter().map(|bad| format!("\n  {bad}")).collect();
+    anyhow!("nothing was done, because of the templates:{}", lines.concat())
+}
+
+/// A note to standard error. Nobody is left to tell when it is closed.
+pub fn note(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "efsmon: {text}");
+}
+
 /// Whether standard output takes colours.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
@@ -190,6 +308,9 @@ pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::R
 ///
 /// A writer that takes no more.
 pub fn write_json(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", crate::names::safe_json(&format!("{value:#}")))?;
+    // Strings have no raw ends of lines, so that those there are lie between the tokens.
+    for line in format!("{value:#}").split('\n') {
+        writeln!(out, "{}", crate::names::safe_json(line))?;
+    }
     out.flush()
 }

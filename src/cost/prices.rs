@@ -42,6 +42,14 @@ pub const FREE_REQUESTS: u64 = 1_000_000;
 /// may have them.
 pub const FREE_METRICS: u64 = 10;
 
+/// A dashboard a month.
+pub const DASHBOARD: Usd = Usd::cents(300);
+/// Dashboards that are free, of one account: they are not deducted here, because anything else in the account may be
+/// among them.
+pub const FREE_DASHBOARDS: u64 = 3;
+/// Metrics of a free dashboard, at most.
+pub const FREE_DASHBOARD_METRICS: u64 = 50;
+
 /// An alarm's metric for a month, at a period of 60 seconds or more; an alarm on metric math has several.
 pub const ALARM_METRIC: Usd = Usd::cents(10);
 /// Metrics of alarms that are free, of one account: they are not deducted here, because anything else in the account

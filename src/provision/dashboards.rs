@@ -74,10 +74,10 @@ pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplat
 /// Everything that CloudWatch would not take.
 pub fn render(target: &Target, templates: &Templates) -> Result<BTreeMap<String, Value>, Vec<BadTemplate>> {
     let (mut bodies, mut bad) = (BTreeMap::new(), Vec::new());
-    for template in templates.keys().filter(|name| !is_form_for_many(name, templates)) {
+    for template in names(templates) {
         let form = form(template, target, templates);
         let Some(source) = templates.get(&form) else { continue };
-        let name = format!("efsmon-{}-{template}", target.region);
+        let name = name_of(&target.region, template);
         match checked(&name, source, target) {
             Ok(body) => _ = bodies.insert(name, body),
             Err(problems) => bad.extend(problems.into_iter().map(|(place, reason)| BadTemplate {
@@ -98,6 +98,19 @@ fn checked(name: &str, template: &Value, target: &Target) -> Result<Value, Vec<P
         problems.push((String::new(), reason.to_owned()));
     }
     if problems.is_empty() { Ok(body) } else { Err(problems) }
+}
+
+/// What the names of all dashboards of efsmon's begin with.
+pub const PREFIX: &str = "efsmon-";
+
+/// The name of a dashboard in CloudWatch: dashboards belong to no Region, so it tells of which one it is.
+pub fn name_of(region: &str, template: &str) -> String {
+    format!("{PREFIX}{region}-{template}")
+}
+
+/// The templates that a dashboard is called after.
+pub fn names(templates: &Templates) -> impl Iterator<Item = &String> {
+    templates.keys().filter(|name| !is_form_for_many(name, templates))
 }
 
 /// Who made a dashboard, and of which Region it is, as its first text widget says.
@@ -122,7 +135,7 @@ fn form(name: &str, target: &Target, templates: &Templates) -> String {
 type Problem = (String, String);
 
 /// A widget by its number, from 1, and its title, as [`BadTemplate::place`] has it.
-fn place(index: usize, widget: &Value) -> String {
+pub(super) fn place(index: usize, widget: &Value) -> String {
     let title = widget.pointer("/properties/title").and_then(Value::as_str);
     let title = title.map(|title| format!(" ({})", printable(title.as_bytes()))).unwrap_or_default();
     format!("widget {}{title}: ", index + 1)

@@ -1,10 +1,14 @@
 //! What changes, line by line: a unified diff of the JSON texts.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 /// Lines of what stays the same around each change.
 const CONTEXT: usize = 3;
+/// After which a diff of two long texts that have little in common may be longer than it need be.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A line of a diff, without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +23,7 @@ pub enum Line {
 /// From `before` to `after`, both as indented JSON with sorted members. None: it is made, or deleted.
 pub fn unified(name: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<Line> {
     let (old, new) = (text(before), text(after));
-    let diff = TextDiff::from_lines(&old, &new);
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
     let side = |value: Option<&Value>| if value.is_some() { name } else { "/dev/null" };
     let mut lines =
         vec![Line::Header(format!("--- {}", side(before))), Line::Header(format!("+++ {}", side(after)))];
@@ -35,6 +39,12 @@ pub fn unified(name: &str, before: Option<&Value>, after: Option<&Value>) -> Vec
         }));
     }
     lines
+}
+
+/// How many lines come in, and how many go out.
+pub fn counts(lines: &[Line]) -> (usize, usize) {
+    let count = |is: fn(&Line) -> bool| lines.iter().filter(|line| is(line)).count();
+    (count(|line| matches!(line, Line::Added(_))), count(|line| matches!(line, Line::Removed(_))))
 }
 
 fn text(value: Option<&Value>) -> String {
@@ -81,6 +91,7 @@ mod tests {
             " }",
         ];
         assert_eq!(print(Some(&before), Some(&after), false), expected);
+        assert_eq!(counts(&unified("efsmon-a", Some(&before), Some(&after))), (1, 1));
         assert_eq!(print(Some(&before), Some(&after), true)[5], "\x1b[31m-  \"b\": 2\x1b[0m");
     }
 

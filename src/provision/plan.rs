@@ -44,8 +44,21 @@ pub enum Change {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     pub steps: Vec<Step>,
-    /// Those of ours that are there and should not be: only `--prune` deletes them.
+    /// Those of ours that are there and should not be: only `--prune` deletes them. When nothing should be there: all
+    /// of ours, and no other.
     pub leftover: Vec<String>,
+}
+
+impl Change {
+    /// A word for it: `create`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Change::Create => "create",
+            Change::Update { .. } => "update",
+            Change::Keep => "keep",
+            Change::Refuse { .. } => "refuse",
+        }
+    }
 }
 
 impl Plan {
@@ -81,6 +94,11 @@ impl Plan {
         })
     }
 
+    /// How many are as they should be.
+    pub fn kept(&self) -> usize {
+        self.steps.iter().filter(|step| step.change == Change::Keep).count()
+    }
+
     /// Whether everything is as it should be.
     pub fn is_empty(&self) -> bool {
         self.steps.iter().all(|step| step.change == Change::Keep)
@@ -95,15 +113,17 @@ fn change(body: &Value, existing: Option<&Existing>, ours: &Mark, adopt: bool) -
             true => Change::Keep,
             false => Change::Update { before },
         },
-        Some(other) => Change::Refuse {
-            before,
-            reason: format!("is of {other}; take it over with --adopt, or choose another --owner and name"),
-        },
-        None => Change::Refuse {
-            before,
-            reason: "was not made by efsmon, or somebody took its mark away; take it over with --adopt"
-                .to_owned(),
-        },
+        other => {
+            Change::Refuse { before, reason: format!("{}; take it over with --adopt", whose(other.as_ref())) }
+        }
+    }
+}
+
+/// Whose something is that is not ours, as the end of a sentence.
+pub fn whose(mark: Option<&Mark>) -> String {
+    match mark {
+        Some(other) => format!("is of {other}"),
+        None => "was not made by efsmon, or somebody took its mark away".to_owned(),
     }
 }
 
@@ -123,61 +143,4 @@ pub fn same(one: &Value, other: &Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn mark(owner: &str, region: &str) -> Mark {
-        Mark { owner: owner.parse().unwrap(), region: region.to_owned() }
-    }
-
-    fn existing(name: &str, body: Value, mark: Option<Mark>) -> BTreeMap<String, Existing> {
-        BTreeMap::from([(name.to_owned(), Existing { body, mark })])
-    }
-
-    #[track_caller]
-    fn check(existing: &BTreeMap<String, Existing>, adopt: bool, expected: &str) {
-        let desired = BTreeMap::from([("a".to_owned(), json!({ "x": 60, "y": [1] }))]);
-        let plan = Plan::new(desired, existing, &mark("efsmon", "eu-west-1"), adopt);
-        let [step] = plan.steps.as_slice() else { panic!("{plan:?}") };
-        let found = match &step.change {
-            Change::Create => "create".to_owned(),
-            Change::Update { .. } => "update".to_owned(),
-            Change::Keep => "keep".to_owned(),
-            Change::Refuse { reason, .. } => reason.clone(),
-        };
-        assert!(found.starts_with(expected), "{found}");
-        assert_eq!(plan.is_empty(), expected == "keep");
-    }
-
-    #[test]
-    fn what_is_missing_is_created_and_what_differs_is_updated() {
-        let ours = Some(mark("efsmon", "eu-west-1"));
-        check(&BTreeMap::new(), false, "create");
-        check(&existing("a", json!({ "y": [1.0], "x": 60.0 }), ours.clone()), false, "keep");
-        check(&existing("a", json!({ "y": [1], "x": 61 }), ours.clone()), false, "update");
-        check(&existing("a", json!({ "y": [1], "x": 60, "z": null }), ours), false, "update");
-    }
-
-    #[test]
-    fn what_is_somebody_elses_is_taken_over_only_when_that_is_asked_for() {
-        let body = json!({ "x": 60, "y": [1] });
-        for other in [mark("team", "eu-west-1"), mark("efsmon", "us-east-1")] {
-            let theirs = existing("a", body.clone(), Some(other.clone()));
-            check(&theirs, false, &format!("is of {other};"));
-            check(&theirs, true, "keep");
-        }
-        check(&existing("a", body, None), false, "was not made by efsmon");
-        check(&existing("a", json!({}), None), true, "update");
-    }
-
-    #[test]
-    fn only_our_own_is_left_over() {
-        let ours = mark("efsmon", "eu-west-1");
-        let mut found = existing("b", json!({}), Some(ours.clone()));
-        found.extend(existing("c", json!({}), None));
-        found.extend(existing("d", json!({}), Some(mark("team", "eu-west-1"))));
-        let plan = Plan::new(BTreeMap::new(), &found, &ours, true);
-        assert_eq!(plan, Plan { steps: Vec::new(), leftover: vec!["b".to_owned()] });
-    }
-}
+mod tests;

@@ -9,10 +9,12 @@ use tempfile::TempDir;
 
 use crate::fake::cloudwatch::CloudWatch;
 use crate::fake::efs::Efs;
+use crate::fake::sns::Sns;
 
 pub struct Account {
     pub cloudwatch: CloudWatch,
     pub efs: Efs,
+    pub sns: Sns,
     /// Where the program runs; relative paths in arguments lie below it.
     directory: TempDir,
 }
@@ -23,6 +25,7 @@ impl Account {
         let account = Account {
             cloudwatch: CloudWatch::start(),
             efs: Efs::start(),
+            sns: Sns::start(),
             directory: tempfile::tempdir().unwrap(),
         };
         std::fs::write(account.path().join("efsmon.toml"), "").unwrap();
@@ -49,6 +52,7 @@ impl Account {
             ])
             .env("AWS_ENDPOINT_URL_CLOUDWATCH", self.cloudwatch.url())
             .env("AWS_ENDPOINT_URL_EFS", self.efs.url())
+            .env("AWS_ENDPOINT_URL_SNS", self.sns.url())
             .current_dir(self.path());
         command
     }

@@ -35,6 +35,8 @@ fn bash_completes_commands_flags_and_values() {
     assert_eq!(completed(&["efsmon", "sta"]), ["stat", "status"]);
     assert_eq!(completed(&["efsmon", "config", "sh"]), ["show"]);
     assert_eq!(completed(&["efsmon", "cost", "--file"]), ["--file-systems"]);
+    assert_eq!(completed(&["efsmon", "iam"]), ["iam-policy"]);
+    assert_eq!(completed(&["efsmon", "iam-policy", "--for", ""]), ["daemon", "provision", "read"]);
     assert_eq!(completed(&["efsmon", "cost", "--profile", ""]), ["fleet", "minimal", "standard", "full"]);
 }
 

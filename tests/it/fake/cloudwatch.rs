@@ -208,7 +208,7 @@ fn answer_to(state: &Mutex<State>, request: &Request) -> Reply {
     }
 }
 
-/// Every operation but PutMetricData. `Fault::AccessDenied` and the like name PutMetricData in their message.
+/// Every operation but PutMetricData.
 fn call(state: &Mutex<State>, operation: &str, request: &Request) -> Reply {
     let mut state = state.lock().unwrap();
     let body = match plain_body(request) {
@@ -221,6 +221,9 @@ fn call(state: &Mutex<State>, operation: &str, request: &Request) -> Reply {
     if let Some((_, left, fault)) = lined_up {
         *left -= 1;
         let fault = *fault;
+        if fault == Fault::AccessDenied {
+            return denied(operation);
+        }
         if let Some(reply) = instead(fault) {
             return reply;
         }
@@ -314,12 +317,7 @@ fn instead(fault: Fault) -> Option<Reply> {
         Fault::Throttling => error(400, "Throttling", "Throttling", "Rate exceeded"),
         Fault::TooManyRequests => error(429, "ThrottlingException", "ThrottlingException", "Rate exceeded"),
         Fault::InternalError => error(500, "InternalServiceError", "InternalServiceFault", "try again"),
-        Fault::AccessDenied => error(
-            403,
-            "AccessDenied",
-            "AccessDeniedException",
-            "User: arn:aws:sts::123456789012:assumed-role/web/i-1 is not authorized to perform: cloudwatch:PutMetricData",
-        ),
+        Fault::AccessDenied => denied("PutMetricData"),
         Fault::ExpiredToken => error(
             403,
             "ExpiredToken",
@@ -343,6 +341,13 @@ fn instead(fault: Fault) -> Option<Reply> {
         Fault::Mute => Reply::Mute,
         Fault::CloseAfterAccepting | Fault::Slow(_) => return None,
     })
+}
+
+fn denied(operation: &str) -> Reply {
+    let message = format!(
+        "User: arn:aws:sts::123456789012:assumed-role/web/i-1 is not authorized to perform: cloudwatch:{operation}"
+    );
+    error(403, "AccessDenied", "AccessDeniedException", &message)
 }
 
 fn accepted(request: &Request, now: Duration) -> Result<Vec<Recorded>, Refusal> {

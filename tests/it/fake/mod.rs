@@ -10,5 +10,6 @@ pub mod imds;
 pub mod limits;
 pub mod proxy;
 pub mod server;
+pub mod sns;
 pub mod sts;
 pub mod tls;

@@ -1,0 +1,113 @@
+//! `efsmon alarms apply`.
+
+use std::io::Write;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::Value;
+
+use super::report::{Report, alarms, are};
+use super::situation::{self, Flags, Situation};
+use super::write::{self, Work};
+use crate::cli::UsageError;
+use crate::cli::dashboards::tag::{self, Tag};
+use crate::cli::provision::{ChangeFlags, coloured, confirm, note, wait, write_json};
+use crate::provision::plan::{Change, Plan};
+
+/// Create and update the alarms; one that is as it should be is not written
+///
+/// Never deletes without --prune, and never touches what is another owner's or nobody's without --adopt. What was
+/// interrupted is finished by the next run.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(flatten)]
+    change: ChangeFlags,
+    /// Delete, too, what is of this owner and Region and useless: of file systems that are gone, or without a template
+    #[arg(long)]
+    prune: bool,
+    /// A tag for those that are made, which needs cloudwatch:TagResource; may be repeated. CloudWatch does not tag those
+    /// that are there already
+    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    tags: Vec<Tag>,
+    /// Write JSON; needs --yes or --dry-run
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the plan, asks, and follows it.
+///
+/// # Errors
+///
+/// A bad configuration, no credentials, what AWS refuses, an answer that is not yes, alarms that are not ours.
+pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    if args.json && !args.change.yes && !args.change.dry_run {
+        let text = "found --json alone, which shows no plan; allowed: with --yes or --dry-run";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let tags = tag::pairs(&args.tags)?;
+    let config = args.flags.target.config()?;
+    let situation = wait(situation::look(&args.flags, &config))?;
+    let plan = situation.plan(args.change.adopt)?;
+    let report = Report { situation: &situation, plan: &plan, prune: args.prune };
+    if !args.json {
+        report.write(coloured(), out)?;
+        out.flush()?;
+    }
+    warn(&situation, &plan);
+    let (changes, mut done, mut failed) = (report.changes(), 0, None);
+    if changes > 0 && !args.change.dry_run {
+        let whose = situation.target.mark();
+        confirm(&format!("Change {} of {whose}?", alarms(changes)), "apply", args.change.yes)?;
+        let written = plan.writes().filter_map(|step| situation.desired.get(&step.name));
+        let mut work: Vec<Work<'_>> = written.map(|one| Work::Put(&one.alarm)).collect();
+        work.extend(write::deletions(report.deleted()));
+        failed = wait(write::all(&situation.alarms, &work, &tags, &mut done)).err();
+    }
+    if args.json {
+        write_json(&report.json(done, args.change.dry_run, false), out)?;
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !args.json && changes > 0 {
+        match args.change.dry_run {
+            true => writeln!(out, "nothing was done: --dry-run")?,
+            false => writeln!(out, "{} changed", alarms(done))?,
+        }
+        out.flush()?;
+    }
+    match plan.refused().count() {
+        0 => Ok(()),
+        refused => bail!("{} not ours and left alone", are(refused)),
+    }
+}
+
+/// An alarm of which nobody hears is worth a line, and so is one that fewer will hear of.
+fn warn(situation: &Situation, plan: &Plan) {
+    let all = situation.desired.len();
+    let silent = situation.desired.values().filter(|one| one.alarm.alarm_actions.is_empty()).count();
+    if silent > 0 {
+        note(format_args!(
+            "warning: {silent} of {} have no actions, so that nobody is told: give --sns, or --page-sns and --ticket-sns",
+            alarms(all)
+        ));
+    }
+    let told =
+        |body: &Value, kind: &str| body.get(kind).and_then(Value::as_array).cloned().unwrap_or_default();
+    let loses = plan.steps.iter().filter(|step| match &step.change {
+        Change::Update { before } => ["AlarmActions", "OKActions"].into_iter().any(|kind| {
+            let after = told(&step.body, kind);
+            told(before, kind).iter().any(|arn| !after.contains(arn))
+        }),
+        _ => false,
+    });
+    let losing = loses.count();
+    if losing > 0 {
+        note(format_args!(
+            "warning: topics are taken away from {}: those that are not given now",
+            alarms(losing)
+        ));
+    }
+}

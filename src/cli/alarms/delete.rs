@@ -1,0 +1,109 @@
+//! `efsmon alarms delete`.
+
+use std::io::Write;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::report::alarms;
+use super::situation::{self, PREFIX};
+use super::write;
+use crate::aws::alarms::{Alarms, Found};
+use crate::cli::UsageError;
+use crate::cli::provision::{AccountFlags, confirm, wait, write_json};
+use crate::names::printable;
+use crate::provision::plan::whose;
+use crate::provision::{Mark, Owner};
+
+/// Delete alarms of ours: all of the owner's in the Region, or only those asked for
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    #[command(flatten)]
+    account: AccountFlags,
+    /// Whose they are: those of another owner are left alone
+    #[arg(long, value_name = "NAME", default_value = "efsmon")]
+    owner: Owner,
+    /// Show what would be deleted, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Write JSON; needs --yes or --dry-run
+    #[arg(long)]
+    json: bool,
+    /// Only these: a kind (credits-low), a file system, or an alarm's whole name
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+/// Deletes them after a confirmation.
+///
+/// # Errors
+///
+/// A bad configuration, no credentials, what CloudWatch refuses, an answer that is not yes, a NAME of nothing.
+pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    if args.json && !args.yes && !args.dry_run {
+        let text = "found --json alone, which asks nothing; allowed: with --yes or --dry-run";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let config = args.account.config()?;
+    let (client, region, found) = wait(async {
+        let session = args.account.session(&config).await?;
+        let client = Alarms::of(&session);
+        let found = client.beginning_with(PREFIX).await?;
+        Ok((client, session.region().to_owned(), found))
+    })?;
+    let mark = Mark { owner: args.owner.clone(), region };
+    let ours = wanted(args, &mark, &found)?;
+    if !args.json {
+        match ours.as_slice() {
+            [] => writeln!(out, "nothing to delete: there is no alarm of {mark}")?,
+            names => {
+                names.iter().try_for_each(|name| writeln!(out, "  delete  {}", printable(name.as_bytes())))?
+            }
+        }
+        out.flush()?;
+    }
+    let (mut done, mut failed) = (0, None);
+    if !ours.is_empty() && !args.dry_run {
+        confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.yes)?;
+        let work: Vec<_> = write::deletions(&ours).collect();
+        failed = wait(write::all(&client, &work, &[], &mut done)).err();
+    }
+    if args.json {
+        let row = |(number, name): (usize, &String)| json!({ "name": name, "deleted": number < done });
+        let rows: Vec<Value> = ours.iter().enumerate().map(row).collect();
+        let owner = mark.owner.to_string();
+        write_json(&json!({ "region": mark.region, "owner": owner, "alarms": rows }), out)?;
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !args.json && !ours.is_empty() {
+        match args.dry_run {
+            true => writeln!(out, "nothing was done: --dry-run")?,
+            false => writeln!(out, "{} deleted", alarms(done))?,
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// The names of those that are ours, all or those asked for.
+fn wanted(args: &DeleteArgs, mark: &Mark, found: &[Found]) -> anyhow::Result<Vec<String>> {
+    let is = |found: &Found, wanted: &String| situation::names(wanted, &found.name, &mark.region);
+    let (ours, others): (Vec<&Found>, Vec<&Found>) =
+        found.iter().partition(|found| situation::mark(found).as_ref() == Some(mark));
+    let is_ours = |wanted: &&String| ours.iter().any(|found| is(found, wanted));
+    if let Some(wanted) = args.names.iter().find(|wanted| !is_ours(wanted)) {
+        let Some(other) = others.iter().find(|found| is(found, wanted)) else {
+            bail!("found NAME {wanted:?}, and no alarm of {mark} is that: efsmon alarms list");
+        };
+        let (name, whose) = (printable(other.name.as_bytes()), whose(situation::mark(other).as_ref()));
+        bail!("{name} {whose}; delete it in the console");
+    }
+    let asked = |found: &&Found| args.names.is_empty() || args.names.iter().any(|wanted| is(found, wanted));
+    Ok(ours.into_iter().filter(asked).map(|found| found.name.clone()).collect())
+}

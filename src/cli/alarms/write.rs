@@ -1,0 +1,133 @@
+//! Writes alarms one after another, at the pace that CloudWatch takes.
+
+use std::io::{self, IsTerminal, Write};
+use std::pin::pin;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::alarm::Alarm;
+use crate::aws::alarms::{Alarms, PAGE};
+use crate::clock::{Clock, SystemClock};
+use crate::provision::alarms::PAUSE;
+
+/// Alarms from which on it is shown how far it is.
+const LONG: usize = 20;
+/// Between two lines that say it, where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// One request.
+pub enum Work<'a> {
+    Put(&'a Alarm),
+    /// At most [`PAGE`] of them.
+    Delete(&'a [String]),
+}
+
+impl Work<'_> {
+    /// How many alarms it is about.
+    fn alarms(&self) -> usize {
+        match self {
+            Work::Put(_) => 1,
+            Work::Delete(names) => names.len(),
+        }
+    }
+}
+
+/// The requests that delete these.
+pub fn deletions(names: &[String]) -> impl Iterator<Item = Work<'_>> {
+    names.chunks(PAGE).map(Work::Delete)
+}
+
+/// Sends all of it, and counts in `done` of how many alarms it was. SIGINT and SIGTERM end it between two requests.
+///
+/// # Errors
+///
+/// The first request that fails, or the signal, with how far it came.
+pub async fn all(
+    alarms: &Alarms,
+    work: &[Work<'_>],
+    tags: &[(String, String)],
+    done: &mut usize,
+) -> anyhow::Result<()> {
+    let total: usize = work.iter().map(Work::alarms).sum();
+    let mut stop = pin!(stopped()?);
+    let mut progress = Progress::of(total);
+    for (number, one) in work.iter().enumerate() {
+        let so_far = |done: usize| {
+            format!("{done} of {total} alarms are done, and running this again goes on with the rest")
+        };
+        let pause = if number == 0 { Duration::ZERO } else { PAUSE };
+        tokio::select! {
+            biased;
+            () = &mut stop => bail!("interrupted: {}", so_far(*done)),
+            () = tokio::time::sleep(pause) => {}
+        }
+        match one {
+            Work::Put(alarm) => alarms.put(alarm, tags).await,
+            Work::Delete(names) => alarms.delete(names).await,
+        }
+        .with_context(|| so_far(*done))?;
+        *done += one.alarms();
+        progress.show(*done);
+    }
+    Ok(())
+}
+
+/// Waits for SIGINT or SIGTERM.
+///
+/// # Errors
+///
+/// They cannot be caught.
+pub fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
+    let catch = |kind| signal(kind).context("catching signals");
+    let (mut interrupt, mut terminate) = (catch(SignalKind::interrupt())?, catch(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// How far it is: a bar on a terminal, else a line now and then.
+struct Progress {
+    total: usize,
+    bar: Option<ProgressBar>,
+    /// Since boot.
+    said: Duration,
+}
+
+impl Progress {
+    fn of(total: usize) -> Progress {
+        let shown = total > LONG && io::stderr().is_terminal();
+        let bar = shown.then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{bar:40} {pos} of {len} alarms, {eta} left");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Progress { total, bar, said: SystemClock.now().monotonic }
+    }
+
+    fn show(&mut self, done: usize) {
+        let now = SystemClock.now().monotonic;
+        match &self.bar {
+            Some(bar) => bar.set_position(done as u64),
+            None if self.total > LONG && now >= self.said + BETWEEN_LINES && done < self.total => {
+                self.said = now;
+                // Whoever waits may have gone.
+                let _ = writeln!(io::stderr(), "{} of {} alarms are done", done, self.total);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `efsmon dashboards render`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::Value;
+
+use super::super::provision::{TargetFlags, mistakes, wait, write_json};
+use super::comparison::rendered;
+use crate::provision::dashboards::templates;
+
+/// Arguments of `efsmon dashboards render`
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// Only these, by template (overview) or whole name
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    target: TargetFlags,
+    /// Write a file for each, called like it with .json behind, into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Writes the bodies.
+///
+/// # Errors
+///
+/// A bad configuration or template; file systems that cannot be listed; files that cannot be written.
+pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
+    let config = args.target.config()?;
+    let templates = templates(&args.target.templates("")?).map_err(|bad| mistakes(&bad))?;
+    let target = wait(async {
+        match args.target.file_systems().is_empty() {
+            false => args.target.target_unasked(&config).await,
+            true => args.target.target(&config, &args.target.session(&config).await?).await,
+        }
+    })?;
+    let bodies = rendered(&target, &templates, &args.names)?;
+    if let Some(folder) = &args.out {
+        return write_files(folder, &bodies, out);
+    }
+    match (args.names.as_slice(), bodies.values().next()) {
+        ([_], Some(body)) => write_json(body, out)?,
+        _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
+    }
+    Ok(())
+}
+
+fn write_files(folder: &Path, bodies: &BTreeMap<String, Value>, out: &mut impl Write) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    for (name, body) in bodies {
+        let path = folder.join(format!("{name}.json"));
+        let mut text = Vec::new();
+        write_json(body, &mut text)?;
+        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        writeln!(out, "{}", path.display())?;
+    }
+    Ok(out.flush()?)
+}

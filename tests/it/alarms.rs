@@ -1,1 +1,6 @@
 //! `efsmon alarms`: rendered, applied and verified.
+
+mod expressions;
+mod refused;
+mod render;
+mod target;

@@ -66,19 +66,19 @@ async fn apply(
     for (name, error) in &comparison.unread {
         note(format_args!("{name}: {error}"));
     }
-    if !args.json {
-        write_plan(args, comparison, out)?;
-    }
+    let shown = if args.json { Ok(()) } else { write_plan(args, comparison, out) };
+    // What was decided is done, even when nobody reads about it any more.
+    let mut shown = if args.change.yes { shown } else { Ok(shown?) };
     let mut results = Results::new(comparison, args.prune, args.change.dry_run);
     if results.open() > 0 && !args.change.dry_run {
         confirm(&question(args, comparison), "apply", args.change.yes)?;
-        follow(args, tags, comparison, &mut results, out).await?;
+        shown = shown.and(follow(args, tags, comparison, &mut results, out).await);
     }
     if args.json {
-        write_json(&results.json(&comparison.target, new_usd(plan)), out)?;
+        shown = write_json(&results.json(&comparison.target, new_usd(plan)), out);
     }
     match results.failed() {
-        0 => Ok(()),
+        0 => Ok(shown?),
         failed => anyhow::bail!("{failed} of {} not applied, for the reasons above", counted(results.len())),
     }
 }
@@ -92,14 +92,15 @@ fn question(args: &ApplyArgs, comparison: &Comparison) -> String {
     format!("To {parts} of {}, owner {}.", target.region, target.owner)
 }
 
-/// Whatever becomes of one, the others are done.
+/// Whatever becomes of one, the others are done. The error is that of `out`.
 async fn follow(
     args: &ApplyArgs,
     tags: &[(String, String)],
     comparison: &Comparison,
     results: &mut Results,
     out: &mut impl Write,
-) -> anyhow::Result<()> {
+) -> io::Result<()> {
+    let mut told = Ok(());
     let Comparison { dashboards, plan, .. } = comparison;
     for step in plan.writes() {
         let put = dashboards.put(&step.name, &step.body.to_string(), tags).await;
@@ -109,7 +110,7 @@ async fn follow(
             Err(PutError::Call(error)) => Outcome::failed(error.to_string()),
         };
         let verb = if step.change == Change::Create { "created" } else { "updated" };
-        tell(&step.name, verb, &outcome, args.json, out)?;
+        told = told.and(tell(&step.name, verb, &outcome, args.json, out));
         results.set(&step.name, outcome);
     }
     for name in plan.leftover.iter().filter(|_| args.prune) {
@@ -117,10 +118,10 @@ async fn follow(
             Ok(()) => Outcome::done(&serde_json::Value::Null, &[]),
             Err(error) => Outcome::failed(error.to_string()),
         };
-        tell(name, "deleted", &outcome, args.json, out)?;
+        told = told.and(tell(name, "deleted", &outcome, args.json, out));
         results.set(name, outcome);
     }
-    Ok(())
+    told
 }
 
 fn tell(name: &str, verb: &str, outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<()> {

@@ -345,3 +345,13 @@ fn bodies_are_rendered_without_asking_anybody() {
     assert_eq!(serde_json::from_str::<Value>(&file).unwrap(), one);
     assert_eq!((account.cloudwatch.calls().len(), account.efs.requests().len()), (0, 0));
 }
+
+#[test]
+fn what_was_decided_is_done_although_nobody_reads_about_it() {
+    let account = account();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = account.command(&["dashboards", "apply", "--yes", "--templates", "templates"]);
+    assert!(command.stdout(writer).status().unwrap().success());
+    assert_eq!(names(&account), [OWN[0], MINE, OWN[1]]);
+}

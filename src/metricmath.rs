@@ -12,6 +12,7 @@ mod math;
 mod samples;
 mod search;
 mod selection;
+mod terms;
 mod text;
 mod value;
 mod window;

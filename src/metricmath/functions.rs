@@ -80,7 +80,33 @@ fn across(aggregate: Aggregate, array: &[Series]) -> Points {
 }
 
 impl Function {
-    fn name(self) -> &'static str {
+    pub const ALL: [Function; 19] = [
+        Function::Abs,
+        Function::Aggregate(Aggregate::Average),
+        Function::Aggregate(Aggregate::Count),
+        Function::Aggregate(Aggregate::Maximum),
+        Function::Aggregate(Aggregate::Minimum),
+        Function::Aggregate(Aggregate::Sum),
+        Function::Ceil,
+        Function::Diff,
+        Function::DiffTime,
+        Function::First,
+        Function::Floor,
+        Function::Last,
+        Function::Log,
+        Function::Log10,
+        Function::MetricCount,
+        Function::Rate,
+        Function::RemoveEmpty,
+        Function::RunningSum,
+        Function::TimeSeries,
+    ];
+
+    pub fn named(name: &str) -> Option<Function> {
+        Function::ALL.into_iter().find(|function| function.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
         match self {
             Function::Abs => "ABS",
             Function::Aggregate(Aggregate::Average) => "AVG",

@@ -81,10 +81,14 @@ pub(super) fn parse(text: &str) -> Result<Insights, String> {
         }
         order = Some((by, if descending { Direction::Descending } else { Direction::Ascending }));
     }
-    let limit = if text.keyword("LIMIT") { limit(&mut text)? } else { MOST_SERIES };
+    let mut most = MOST_SERIES;
+    if text.keyword("LIMIT") {
+        clauses = "the end";
+        most = limit(&mut text)?;
+    }
     text.end(clauses)?;
     let selection = Selection { namespace, metric, dimensions, stat, filters, group_by };
-    Ok(Insights { selection, order, limit })
+    Ok(Insights { selection, order, limit: most })
 }
 
 fn expect(text: &mut Text<'_>, keyword: &str) -> Result<(), String> {

@@ -191,7 +191,7 @@ impl Parser<'_> {
             "SEARCH" => self.search(),
             "SLICE" => self.slice(),
             "SORT" => self.sort(),
-            _ => match function(name) {
+            _ => match Function::named(name) {
                 Some(function) => self.boxed().map(|term| Term::Call(function, term)),
                 None => Err(not_modelled(name)),
             },
@@ -286,40 +286,12 @@ fn chain(first: Term, rest: Vec<(Operator, Term)>) -> Term {
     if rest.is_empty() { first } else { Term::Chain(Box::new(first), rest) }
 }
 
-/// Those of one argument.
-fn function(name: &str) -> Option<Function> {
-    Some(match name {
-        "ABS" => Function::Abs,
-        "AVG" => Function::Aggregate(Aggregate::Average),
-        "CEIL" => Function::Ceil,
-        "DATAPOINT_COUNT" => Function::Aggregate(Aggregate::Count),
-        "DIFF" => Function::Diff,
-        "DIFF_TIME" => Function::DiffTime,
-        "FIRST" => Function::First,
-        "FLOOR" => Function::Floor,
-        "LAST" => Function::Last,
-        "LOG" => Function::Log,
-        "LOG10" => Function::Log10,
-        "MAX" => Function::Aggregate(Aggregate::Maximum),
-        "METRIC_COUNT" => Function::MetricCount,
-        "MIN" => Function::Aggregate(Aggregate::Minimum),
-        "RATE" => Function::Rate,
-        "REMOVE_EMPTY" => Function::RemoveEmpty,
-        "RUNNING_SUM" => Function::RunningSum,
-        "SUM" => Function::Aggregate(Aggregate::Sum),
-        "TIME_SERIES" => Function::TimeSeries,
-        _ => return None,
-    })
-}
-
 fn not_modelled(name: &str) -> String {
-    const KNOWN: &str = "ABS, AVG, CEIL, DATAPOINT_COUNT, DIFF, DIFF_TIME, FILL, FIRST, FLOOR, IF, LAST, LOG, LOG10, MAX, \
-                         METRICS, METRIC_COUNT, MIN, PERIOD, RATE, REMOVE_EMPTY, RUNNING_SUM, SEARCH, SLICE, SORT, SUM, \
-                         TIME_SERIES";
-    match name {
-        "STDDEV" => {
-            "STDDEV is not modelled: CloudWatch does not say whether it divides by n or by n - 1".into()
-        }
-        _ => format!("{name}(..) is not modelled; known: {KNOWN}"),
+    if name == "STDDEV" {
+        return "STDDEV is not modelled: CloudWatch does not say whether it divides by n or by n - 1".into();
     }
+    let mut known = vec!["FILL", "IF", "METRICS", "PERIOD", "SEARCH", "SLICE", "SORT"];
+    known.extend(Function::ALL.map(Function::name));
+    known.sort_unstable();
+    format!("{name}(..) is not modelled; known: {}", known.join(", "))
 }

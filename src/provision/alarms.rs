@@ -1,6 +1,7 @@
 //! The alarms of a Region: which file system gets which, rendered from templates, and checked against CloudWatch's
 //! limits.
 
+mod asked;
 mod estimate;
 mod known;
 mod limits;
@@ -142,41 +143,35 @@ pub fn render(
 ) -> Result<Alarms, Vec<BadTemplate>> {
     let mut alarms = Alarms::default();
     let mut bad = Vec::new();
-    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
     for (kind, template) in templates {
         let each = names(template, "FileSystemId");
         let file_systems = target.file_systems.iter().map(Some).filter(|_| each);
         for file_system in file_systems.chain((!each).then_some(None)) {
             let values = values::values(kind, file_system, target, thresholds, actions);
-            let alarm = match one(template, &values) {
+            let alarm = match filled(template, &values) {
                 Ok(alarm) => alarm,
-                Err(problem) => {
-                    note(&mut bad, kind, problem);
+                Err(reason) => {
+                    note(&mut bad, kind, Problem::new("", reason));
                     break;
                 }
             };
-            let problems = limits::problems(&alarm).into_iter().chain(known::problems(&alarm, target));
-            problems
-                .chain(ours(&alarm, file_system, target))
-                .for_each(|problem| note(&mut bad, kind, problem));
-            if let Some(other) = taken.insert(alarm.alarm_name.clone(), kind)
-                && other != kind
-            {
-                let reason = format!("{} is the name of an alarm of {other} too", alarm.alarm_name);
-                note(&mut bad, kind, Problem::new("AlarmName", reason));
+            let mut problems = limits::problems(&alarm);
+            problems.extend(ours(kind, &alarm, file_system, target));
+            problems.extend(known::metrics(&alarm, target));
+            // Queries that are no queries would only be complained of twice.
+            if !problems.iter().any(|problem| problem.place.starts_with("Metrics")) {
+                problems.extend(known::math(&alarm));
             }
-            if let Some(file_system) = file_system
-                && let Some(reason) = which::skipped(&alarm, file_system)
+            problems.into_iter().for_each(|problem| note(&mut bad, kind, problem));
+
+            let kind = kind.clone();
+            let id = file_system.map(|file_system| file_system.id.clone());
+            match file_system
+                .and_then(|file_system| Some((id.clone()?, which::skipped(&alarm, file_system)?)))
             {
-                alarms.skipped.push(Skipped {
-                    kind: kind.clone(),
-                    file_system: file_system.id.clone(),
-                    reason,
-                });
-                continue;
+                Some((file_system, reason)) => alarms.skipped.push(Skipped { kind, file_system, reason }),
+                None => alarms.rendered.push(Rendered { kind, file_system: id, alarm }),
             }
-            let file_system = file_system.map(|file_system| file_system.id.clone());
-            alarms.rendered.push(Rendered { kind: kind.clone(), file_system, alarm });
         }
     }
     if bad.is_empty() { Ok(alarms) } else { Err(bad) }
@@ -210,16 +205,23 @@ fn note(bad: &mut Vec<BadTemplate>, kind: &str, problem: Problem) {
     }
 }
 
-fn one(template: &Value, values: &Values) -> Result<Alarm, Problem> {
-    let filled = fill(template, values).map_err(|error| Problem::new("", error.to_string()))?;
-    serde_json::from_value(filled).map_err(|error| Problem::new("", error.to_string()))
+fn filled(template: &Value, values: &Values) -> Result<Alarm, String> {
+    let filled = fill(template, values).map_err(|error| error.to_string())?;
+    serde_json::from_value(filled).map_err(|error| error.to_string())
 }
 
 /// What efsmon itself asks of an alarm, besides CloudWatch.
-fn ours(alarm: &Alarm, file_system: Option<&FileSystem>, target: &Target) -> Vec<Problem> {
+fn ours(kind: &str, alarm: &Alarm, file_system: Option<&FileSystem>, target: &Target) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if file_system.is_some_and(|file_system| !alarm.alarm_name.contains(file_system.id.as_str())) {
-        let reason = "must have ${FileSystemId} in it: those of two file systems would overwrite one another";
+    let (whose, placeholder) = match file_system {
+        Some(file_system) => (file_system.id.as_str(), "${FileSystemId}"),
+        None => (target.region.as_str(), "${Region}"),
+    };
+    if alarm.alarm_name != format!("efsmon-{whose}-{kind}") {
+        let reason = format!(
+            "found {:?}; allowed: efsmon-{placeholder}-{kind}, so that none overwrites another",
+            alarm.alarm_name
+        );
         problems.push(Problem::new("AlarmName", reason));
     }
     if mark_of(alarm) != Some(target.mark()) {

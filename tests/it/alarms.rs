@@ -1,6 +1,12 @@
 //! `efsmon alarms`: rendered, applied and verified.
 
 mod apply;
+mod command;
+mod expressions;
+mod failures;
 mod limits;
+mod ownership;
+mod refused;
 mod render;
+mod target;
 mod verify;

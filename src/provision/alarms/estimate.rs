@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::limits::is_query;
+use super::asked::is_query;
 use crate::alarm::Alarm;
 use crate::cost::prices::{ALARM_METRIC, Usd};
 

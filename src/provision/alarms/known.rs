@@ -2,43 +2,45 @@
 //! not say so.
 
 use super::Problem;
-use super::limits::asked;
+use super::asked::{Asked, asked};
 use crate::alarm::Alarm;
 use crate::catalog::vended::{self, VENDED, vended};
 use crate::catalog::{CRON_SCRIPT_NAMESPACE, Formula, METRICS, foreign_namespace};
-use crate::metricmath::{MetricStat, NotModelled, Purpose, Samples, Window, evaluate};
+use crate::metricmath::{NotModelled, Purpose, Samples, Window, evaluate};
 use crate::provision::Target;
 
 /// CloudWatch takes many more; these are what the documentation of EFS speaks of.
 const STATISTICS: &[&str] = &["Sum", "Average", "Minimum", "Maximum", "SampleCount"];
+/// Seconds from one value of efsmon's own to the next.
+const PUBLISHED: u32 = 60;
 /// A metric of which there is a value a sample, weighted by time or requests: its sum says nothing.
 const NO_SUM: &[&str] = &["Average", "Minimum", "Maximum", "SampleCount"];
 
-/// Every metric that does not exist so, and what metric math cannot say in an alarm.
-pub fn problems(alarm: &Alarm, target: &Target) -> Vec<Problem> {
-    let metrics = asked(alarm).into_iter();
-    let mut problems: Vec<Problem> =
-        metrics.filter_map(|(place, stat)| Some(Problem::new(place, metric(&stat, target)?))).collect();
+/// Every metric that does not exist so.
+pub fn metrics(alarm: &Alarm, target: &Target) -> Vec<Problem> {
+    let asked = asked(alarm).into_iter();
+    asked.filter_map(|asked| Some(Problem::new(asked.place.clone(), metric(&asked, target)?))).collect()
+}
+
+/// The first thing that metric math cannot say, or an alarm may not ask for.
+pub fn math(alarm: &Alarm) -> Option<Problem> {
     let window = Window { from: 0, to: 3600, period: 60 };
     let evaluated = evaluate(&alarm.metrics, &Samples::default(), window, Purpose::Alarm);
-    if let Err(NotModelled { query, reason }) = evaluated {
-        problems.push(Problem::new(format!("Metrics {query}"), reason));
-    }
-    problems
+    let NotModelled { query, reason } = evaluated.err()?;
+    Some(Problem::new(format!("Metrics {query}"), reason))
 }
 
 /// What is wrong with a metric, if anything.
-fn metric(asked: &MetricStat, target: &Target) -> Option<String> {
-    let (namespace, name) = (asked.metric.namespace.as_str(), asked.metric.metric_name.as_str());
-    let dimensions: Vec<&str> = asked.metric.dimensions.iter().map(|found| found.name.as_str()).collect();
+fn metric(asked: &Asked, target: &Target) -> Option<String> {
+    let (namespace, name) = (asked.namespace.as_str(), asked.name.as_str());
     if namespace == vended::NAMESPACE {
         let Some(found) = vended(name) else {
             let names = VENDED.iter().map(|metric| metric.name).collect::<Vec<_>>().join(", ");
             return Some(format!("{namespace} has no metric {name}; it has {names}"));
         };
-        return dimension_sets(name, &dimensions, &[found.dimensions])
-            .or_else(|| statistic(name, &asked.stat, found.statistics))
-            .or_else(|| period(name, asked.period, found.period));
+        return dimensions(asked, &[found.dimensions])
+            .or_else(|| statistic(asked, found.statistics))
+            .or_else(|| period(asked, found.period));
     }
     if namespace != target.namespace && namespace != CRON_SCRIPT_NAMESPACE {
         let own = &target.namespace;
@@ -60,17 +62,18 @@ fn metric(asked: &MetricStat, target: &Target) -> Option<String> {
         | Formula::ProxyMemory => NO_SUM,
         _ => STATISTICS,
     };
-    dimension_sets(name, &dimensions, &published)
+    dimensions(asked, &published)
         .map(|reason| format!("{reason}, by profile {}", target.profile.name()))
-        .or_else(|| statistic(name, &asked.stat, statistics))
-        .or_else(|| period(name, asked.period, 60))
+        .or_else(|| statistic(asked, statistics))
+        .or_else(|| period(asked, PUBLISHED))
 }
 
-fn dimension_sets(metric: &str, found: &[&str], published: &[&[&str]]) -> Option<String> {
-    if published
-        .iter()
-        .any(|names| names.len() == found.len() && names.iter().all(|name| found.contains(name)))
-    {
+fn dimensions(asked: &Asked, published: &[&[&str]]) -> Option<String> {
+    let found = asked.dimensions.as_ref()?;
+    let is_found = |names: &&[&str]| {
+        names.len() == found.len() && names.iter().all(|name| found.iter().any(|found| found == name))
+    };
+    if published.iter().any(is_found) {
         return None;
     }
     let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -78,17 +81,21 @@ fn dimension_sets(metric: &str, found: &[&str], published: &[&[&str]]) -> Option
         [] => "not published at all".to_owned(),
         sets => sets.iter().map(|names| list(names)).collect::<Vec<_>>().join("; or "),
     };
-    Some(format!("found {metric} with the dimensions {}; allowed: {allowed}", list(found)))
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    Some(format!("found {} with the dimensions {}; allowed: {allowed}", asked.name, list(&found)))
 }
 
-fn statistic(metric: &str, found: &str, allowed: &[&str]) -> Option<String> {
-    let reason = || format!("found the statistic {found} of {metric}; allowed: {}", allowed.join(", "));
+fn statistic(asked: &Asked, allowed: &[&str]) -> Option<String> {
+    let found = asked.stat.as_str();
+    let reason = || format!("found the statistic {found} of {}; allowed: {}", asked.name, allowed.join(", "));
     (!allowed.contains(&found)).then(reason)
 }
 
-fn period(metric: &str, found: u32, least: u32) -> Option<String> {
+fn period(asked: &Asked, published: u32) -> Option<String> {
+    let found = asked.period?;
     let reason = || {
-        format!("found {metric} by {found} seconds; allowed: from {least} on, as often as it is published")
+        let name = &asked.name;
+        format!("found {name} by {found} seconds; allowed: {published} or more, as often as it is published")
     };
-    (found < least).then(reason)
+    (found < published).then(reason)
 }

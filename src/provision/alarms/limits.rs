@@ -1,8 +1,9 @@
 //! What CloudWatch takes (CloudWatch API Reference, PutMetricAlarm and MetricDataQuery), looked at before it is asked.
 
 use super::Problem;
+use super::asked::{is_query, place};
 use crate::alarm::Alarm;
-use crate::metricmath::{Metric, MetricStat, Query};
+use crate::metricmath::Query;
 
 /// An alarm without a sentence is one that nobody understands at night.
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 30..=1024;
@@ -26,26 +27,6 @@ pub fn problems(alarm: &Alarm) -> Vec<Problem> {
     problems.extend(queries(&alarm.metrics));
     problems.extend(time(alarm));
     problems
-}
-
-/// The metrics that it asks for, each with the place at which it does. Those within expressions are not among them.
-pub fn asked(alarm: &Alarm) -> Vec<(String, MetricStat)> {
-    let within = alarm.metrics.iter().filter_map(|query| Some((place(query), query.metric_stat.clone()?)));
-    single(alarm).map(|stat| ("MetricName".to_owned(), stat)).into_iter().chain(within).collect()
-}
-
-/// The metric of an alarm on one alone, if it is named fully.
-fn single(alarm: &Alarm) -> Option<MetricStat> {
-    let metric = Metric {
-        namespace: alarm.namespace.clone()?,
-        metric_name: alarm.metric_name.clone()?,
-        dimensions: alarm.dimensions.clone(),
-    };
-    Some(MetricStat { metric, period: alarm.period?, stat: alarm.statistic.clone()? })
-}
-
-fn place(query: &Query) -> String {
-    format!("Metrics {}", query.id)
 }
 
 fn texts(alarm: &Alarm) -> Vec<Problem> {
@@ -165,11 +146,6 @@ fn query_problems(query: &Query) -> Vec<String> {
         _ => problems.push("allowed: either MetricStat or Expression".to_owned()),
     }
     problems
-}
-
-/// Whether an expression is a Metrics Insights query.
-pub fn is_query(expression: &str) -> bool {
-    expression.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"))
 }
 
 fn time(alarm: &Alarm) -> Vec<Problem> {

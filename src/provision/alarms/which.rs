@@ -1,18 +1,15 @@
 //! Which file system gets which alarm: by the metrics that the alarm asks for, so that it holds for added templates
 //! too.
 
-use super::limits::asked;
+use super::asked::asked;
 use crate::alarm::Alarm;
 use crate::catalog::vended::NAMESPACE;
 use crate::credits::{FileSystem, MIB, ThroughputMode, baseline};
 
 /// Why the file system does not get this alarm. None: it gets it.
 pub fn skipped(alarm: &Alarm, file_system: &FileSystem) -> Option<String> {
-    let asks = |name: &str| {
-        asked(alarm)
-            .iter()
-            .any(|(_, stat)| stat.metric.namespace == NAMESPACE && stat.metric.metric_name == name)
-    };
+    let asked = asked(alarm);
+    let asks = |name: &str| asked.iter().any(|asked| asked.namespace == NAMESPACE && asked.name == name);
     if asks("BurstCreditBalance") && !file_system.has_credits() {
         return Some(no_credits(file_system));
     }

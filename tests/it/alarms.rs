@@ -2,6 +2,7 @@
 
 mod apply;
 mod command;
+mod emulator;
 mod expressions;
 mod failures;
 mod limits;

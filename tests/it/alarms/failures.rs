@@ -70,9 +70,24 @@ fn a_throttle_says_to_wait() {
 #[test]
 fn an_alarm_that_cloudwatch_does_not_take_is_named_with_its_reason() {
     let account = account();
+    account.cloudwatch.fail_calls("PutMetricAlarm", 1, Fault::InvalidWithoutHeader);
+    let on = format!(
+        "cloudwatch:PutMetricAlarm on arn:aws:cloudwatch:eu-west-1:*:alarm:{}",
+        name(FS_A, "credits-low")
+    );
+    let expected = format!("{NONE_OF_1}{on}: InvalidParameterValueException: The value NaN is invalid\n");
+    says(&apply(&account, &["credits-low", "--sns", PAGES]), 1, &expected);
+    account.cloudwatch.alarms(|alarms| alarms.set_quota(0));
+    let expected =
+        format!("{NONE_OF_1}{on}: LimitExceeded: The quota for this customer has already been reached.\n");
+    says(&apply(&account, &["credits-low", "--sns", PAGES]), 1, &expected);
+}
+
+#[test]
+fn what_cloudwatch_would_not_take_is_not_sent() {
+    let account = account();
     let template = account.path().join("templates/alarms");
     std::fs::create_dir_all(&template).unwrap();
-    // 61 s is no period, but that is CloudWatch's to say.
     let body = serde_json::json!({
         "AlarmName": "efsmon-${FileSystemId}-odd", "AlarmDescription": "A test of odd periods. ${Mark}",
         "ActionsEnabled": true, "Namespace": "AWS/EFS", "MetricName": "PercentIOLimit", "Statistic": "Average",
@@ -81,10 +96,10 @@ fn an_alarm_that_cloudwatch_does_not_take_is_named_with_its_reason() {
         "DatapointsToAlarm": 1, "TreatMissingData": "missing",
     });
     std::fs::write(template.join("odd.json"), body.to_string()).unwrap();
-    let ended = apply(&account, &["odd", "--templates", "templates", "--file-system", FS_A, "--sns", PAGES]);
-    assert_eq!(ended.code, Some(1), "{}", ended.out);
-    assert!(ended.err.contains("61"), "{}", ended.err);
-    assert_eq!(names(&account), [""; 0]);
+    let ended = apply(&account, &["odd", "--templates", "templates", "--sns", PAGES]);
+    let expected = "efsmon: nothing was done, because of the templates:\n  odd: ";
+    assert!(ended.code == Some(1) && ended.err.starts_with(expected), "{}", ended.err);
+    assert_eq!(account.cloudwatch.calls(), []);
 }
 
 #[test]
@@ -127,7 +142,7 @@ fn an_interrupted_apply_ends_between_two_alarms_and_goes_on_later() {
 }
 
 #[test]
-fn an_alarm_that_vanishes_while_it_is_deleted_is_named() {
+fn a_refused_deletion_names_the_alarm() {
     let account = account_with_three();
     account.cloudwatch.fail_calls("DeleteAlarms", 1, Fault::AccessDenied);
     let stalled = name(FS_B, "mount-stalled");

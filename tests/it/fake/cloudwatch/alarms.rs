@@ -23,6 +23,7 @@ pub struct Alarms {
     /// How many more alarms may be written, and how many states set.
     writes_left: Option<usize>,
     states_left: Option<usize>,
+    quota: Option<usize>,
     lately: BTreeMap<&'static str, VecDeque<Instant>>,
 }
 
@@ -61,6 +62,11 @@ impl Alarms {
     /// From now on the role may write so many alarms and no more; None: as many as it likes.
     pub fn allow_writes(&mut self, alarms: impl Into<Option<usize>>) {
         self.writes_left = alarms.into();
+    }
+
+    /// How many alarms there may be.
+    pub fn set_quota(&mut self, alarms: usize) {
+        self.quota = Some(alarms);
     }
 
     /// From now on the role may set so many states and no more.
@@ -159,6 +165,10 @@ impl Alarms {
         }
         if member(body, "ActionsEnabled").is_none() {
             described.push(("ActionsEnabled".into(), true.into()));
+        }
+        if before.is_none() && self.quota.is_some_and(|quota| self.described.len() >= quota) {
+            let message = "The quota for this customer has already been reached.";
+            return Err(Refused::new(400, "LimitExceeded", message));
         }
         if !allowed(&mut self.writes_left) {
             return Err(denied("cloudwatch:PutMetricAlarm", &name));

@@ -21,6 +21,9 @@ use crate::model::FileSystemId;
 
 pub use estimate::{PAUSE, monthly_usd, time};
 
+/// With what the names of all alarms of efsmon begin.
+pub const PREFIX: &str = "efsmon-";
+
 /// Templates by the kind of alarm: `credits-low`.
 pub type Templates = BTreeMap<String, Value>;
 
@@ -222,6 +225,10 @@ fn ours(kind: &str, alarm: &Alarm, file_system: Option<&FileSystem>, target: &Ta
             "found {:?}; allowed: efsmon-{placeholder}-{kind}, so that none overwrites another",
             alarm.alarm_name
         );
+        problems.push(Problem::new("AlarmName", reason));
+    }
+    if !alarm.alarm_name.starts_with(PREFIX) {
+        let reason = format!("must begin with {PREFIX}: by it efsmon finds its alarms");
         problems.push(Problem::new("AlarmName", reason));
     }
     if mark_of(alarm) != Some(target.mark()) {

@@ -56,9 +56,10 @@ fn credits_low(minutes: u64, standard: u64) -> f64 {
     minutes as f64 * 60.0 * burst(whole_tib(standard))
 }
 
-/// Bytes of credit below which there are as good as none: 1 % of what the file system can have, to a thousandth.
+/// Bytes of credit below which there are as good as none: 1 % of what the file system can have, rounded to a
+/// thousandth, which is what it reads like in an expression.
 fn floor(standard: u64) -> f64 {
-    (cap(whole_tib(standard)) / 100.0 * 1000.0).round() / 1000.0
+    (cap(whole_tib(standard)) * 10.0).round() / 1000.0
 }
 
 fn hours(minutes: u64) -> f64 {

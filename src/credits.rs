@@ -2,6 +2,14 @@
 //!
 //! Throughput here is metered: reads of file data count a third of their bytes.
 
+mod bucket;
+mod outlook;
+mod throughput;
+
+pub use bucket::Bucket;
+pub use outlook::{Burn, Metrics, Outlook, Reading, Situation};
+pub use throughput::{Rates, limits, metered_read, metered_write, quota};
+
 use crate::model::FileSystemId;
 
 /// Bytes of a MiB, a GiB and a TiB.
@@ -51,10 +59,21 @@ impl ThroughputMode {
     }
 }
 
-/// Metered bytes a second that `standard` bytes earn, and are always allowed but for a least of 1 MiB/s: 50 KiB/s for
+/// Metered bytes a second that are always allowed, however little is stored.
+pub const FLOOR: f64 = MIB;
+
+/// Metered bytes a second that `standard` bytes earn, and are always allowed but for the [`FLOOR`]: 50 KiB/s for
 /// each GiB.
 pub fn baseline(standard: u64) -> f64 {
     standard as f64 * (50.0 * 1024.0 / GIB)
+}
+
+/// Credits that `standard` bytes earn, in bytes a second: at the [`baseline`].
+///
+/// Below 20 GiB that is less than the [`FLOOR`], and AWS's pages do not say which of the two the credits grow by. The
+/// smaller one is taken: a forecast may be too early, never too late.
+pub fn accrual(standard: u64) -> f64 {
+    baseline(standard)
 }
 
 /// Metered bytes a second that are allowed while there are credits, whatever the Region's quota says: 100 MiB/s for
@@ -77,6 +96,11 @@ impl FileSystem {
             ThroughputMode::Provisioned { mibps } => baseline(self.standard_bytes) > mibps * MIB,
             ThroughputMode::Elastic | ThroughputMode::Other(_) => false,
         }
+    }
+
+    /// The same, and of a mode that this version does not know: whether `BurstCreditBalance` is worth asking for.
+    pub fn may_have_credits(&self) -> bool {
+        self.has_credits() || matches!(self.mode, ThroughputMode::Other(_))
     }
 }
 

@@ -21,11 +21,11 @@ pub fn raw_hex(name: &[u8]) -> Option<String> {
 }
 
 /// A JSON text with every treacherous character as `\uNNNN`, also those that JSON lets pass. In JSON they
-/// can only stand inside strings, so its meaning is the same.
+/// can only stand inside strings, but for the ends of lines, which stay and cannot: so its meaning is the same.
 pub fn safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
-        match is_treacherous(character) {
+        match is_treacherous(character) && character != '\n' {
             true => push(&mut safe, format_args!("\\u{:04x}", u32::from(character))),
             false => safe.push(character),
         }
@@ -86,5 +86,7 @@ mod tests {
         let json = serde_json::to_string("é\u{9b}\u{7f}\u{202e}\u{1b}").unwrap();
         assert_eq!(safe_json(&json), r#""é\u009b\u007f\u202e\u001b""#);
         assert_eq!(serde_json::from_str::<String>(&safe_json(&json)).unwrap(), "é\u{9b}\u{7f}\u{202e}\u{1b}");
+        let lines = "{\n  \"a\": \"b\\n\"\n}";
+        assert_eq!(safe_json(lines), lines);
     }
 }

@@ -187,7 +187,37 @@ fn remarks_in(message: &str) -> Vec<Remark> {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_cloudwatch::config::http::HttpResponse;
+    use aws_sdk_cloudwatch::error::ErrorMetadata;
+
     use super::*;
+
+    fn told(status: u16, code: &str, message: &str) -> String {
+        let error = PutDashboardError::generic(ErrorMetadata::builder().code(code).message(message).build());
+        let response = HttpResponse::new(status.try_into().unwrap(), "".into());
+        put_error("efsmon-a", &SdkError::service_error(error, response)).to_string()
+    }
+
+    #[test]
+    fn who_may_not_tag_is_told_to_allow_just_that() {
+        let message = "not authorized to perform: cloudwatch:TagResource on resource: x";
+        assert_eq!(
+            told(403, "AccessDenied", message),
+            "cloudwatch:TagResource on arn:aws:cloudwatch::*:dashboard/efsmon-a is refused (AccessDenied: not \
+             authorized to perform: cloudwatch:TagResource on resource: x); add to the policy of this role: \
+             {\"Action\":\"cloudwatch:TagResource\",\"Effect\":\"Allow\",\"Resource\":\
+             \"arn:aws:cloudwatch::*:dashboard/efsmon-a\"}"
+        );
+    }
+
+    #[test]
+    fn what_two_do_at_once_is_done_again() {
+        assert_eq!(
+            told(409, "ConflictException", "busy"),
+            "cloudwatch:PutDashboard on arn:aws:cloudwatch::*:dashboard/efsmon-a: ConflictException: busy; somebody \
+             else changes it at this moment: run this again"
+        );
+    }
 
     #[test]
     fn the_list_in_a_message_is_read() {

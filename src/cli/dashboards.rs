@@ -13,6 +13,8 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 
+use crate::provision::Target;
+
 /// List, render, compare, apply or delete the CloudWatch dashboards
 #[derive(Debug, Args)]
 pub struct DashboardsArgs {
@@ -63,9 +65,17 @@ fn counted(dashboards: usize) -> String {
     format!("{dashboards} dashboard{}", if dashboards == 1 { "" } else { "s" })
 }
 
-fn as_it_should_be(dashboards: usize) -> String {
-    match dashboards {
-        1 => "1 dashboard is as it should be".to_owned(),
-        _ => format!("{dashboards} dashboards are as they should be"),
-    }
+fn as_it_should_be(dashboards: usize, target: &Target) -> String {
+    let are = if dashboards == 1 { "is as it" } else { "are as they" };
+    format!("{} of {} {are} should be", counted(dashboards), target.region)
+}
+
+/// Of what the dashboards are, and whose.
+fn subject(target: &Target) -> String {
+    let file_systems = match target.file_systems.len() {
+        0 => "no file system (is it the right Region?)".to_owned(),
+        1 => "1 file system".to_owned(),
+        many => format!("{many} file systems"),
+    };
+    format!("{}, {file_systems}, owner {}", target.region, target.owner)
 }

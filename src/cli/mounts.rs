@@ -17,7 +17,7 @@ use crate::names::{printable, safe_json};
 use crate::sampler::join::join_texts;
 use crate::source::{Namespace, ReadError, View};
 
-mod fit;
+pub(super) mod fit;
 mod groups;
 mod json;
 mod row;

@@ -1,4 +1,4 @@
-//! CloudWatch's price list, as far as publishing goes, with its date; and exact arithmetic with it.
+//! CloudWatch's price list, as far as publishing and reading metrics go, with its date; and exact arithmetic with it.
 //!
 //! Amounts are whole micro-dollars, never floating point. A line of a bill is rounded to the cent, half up, and a
 //! total is the sum of its lines, so that what is printed adds up.
@@ -34,6 +34,8 @@ pub const METRICS: [Tier; 4] = [
 
 /// PutMetricData and most other requests: a thousand.
 pub const THOUSAND_REQUESTS: Usd = Usd::cents(1);
+/// Metrics that GetMetricData is asked for: a thousand. None are free.
+pub const THOUSAND_METRICS_READ: Usd = Usd::cents(1);
 /// Requests a month that are free, of one account: they are deducted here.
 pub const FREE_REQUESTS: u64 = 1_000_000;
 /// Custom metrics that are free, of one account: they are not deducted here, because anything else in the account
@@ -92,6 +94,13 @@ impl Usd {
     /// An equal share, rounded to the cent, half up.
     pub fn shared_by(self, number: u64) -> Usd {
         self.times(1, number.max(1))
+    }
+
+    /// `$0.00006`: with as many decimals as it takes, and at least two.
+    pub fn exact(self) -> String {
+        let micros = format!("{:06}", self.micros % 1_000_000);
+        let decimals = micros.trim_end_matches('0').len().max(2);
+        format!("${}.{micros:.decimals$}", thousands(self.micros / 1_000_000))
     }
 
     pub fn saturating_sub(self, other: Usd) -> Usd {
@@ -209,6 +218,11 @@ pub fn requests(number: u64) -> Usd {
     THOUSAND_REQUESTS.times(number.saturating_sub(FREE_REQUESTS), 1000)
 }
 
+/// What it costs to ask GetMetricData for so many metrics: exactly, for each is ten micro-dollars.
+pub fn metrics_read(number: u64) -> Usd {
+    Usd { micros: THOUSAND_METRICS_READ.micros.saturating_mul(number) / 1000 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +316,22 @@ mod tests {
             [1, 12, 13, 24].map(|parts| MetricMonths { parts }.to_string()),
             ["0.0", "0.5", "0.5", "1"]
         );
+    }
+
+    #[test]
+    fn metrics_that_are_read_cost_a_cent_a_thousand_exactly() {
+        for (number, expected) in [
+            (0, "$0.00"),
+            (1, "$0.00001"),
+            (6, "$0.00006"),
+            (10, "$0.0001"),
+            (1_000, "$0.01"),
+            (1_800, "$0.018"),
+            (123_456, "$1.23456"),
+            (500_000_000, "$5,000.00"),
+        ] {
+            assert_eq!(metrics_read(number).exact(), expected, "{number}");
+        }
     }
 
     #[test]

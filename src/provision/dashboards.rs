@@ -1,7 +1,7 @@
 //! The dashboards of a Region: rendered from templates, and checked against CloudWatch's limits.
 //!
 //! A template is a dashboard as the console and the command line of AWS take it, with the placeholders of [`super::template`].
-//! A row of a widget's `metrics` that names `${FileSystemId}` or `${N}` is repeated for each file system.
+//! A row of a widget's `metrics` that names `${FileSystemId}` or `${Number}` is repeated for each file system.
 //!
 //! Every graph is right at every period, so that CloudWatch may choose it by the time that is looked at
 //! (`"periodOverride": "auto"`): what is added up (Sum, SampleCount) is divided by the `PERIOD` of an ordinary metric
@@ -9,6 +9,9 @@
 //! expression holds a number of seconds in place of a period, and no row has a period of its own.
 
 mod body;
+mod graph;
+mod limits;
+mod rows;
 
 use std::collections::BTreeMap;
 
@@ -31,11 +34,9 @@ pub struct BadTemplate {
     pub reason: String,
 }
 
-/// What the names of all dashboards of efsmon's begin with.
-pub const PREFIX: &str = "efsmon-";
-
-const OWN: [(&str, &str); 2] = [
+const OWN: [(&str, &str); 3] = [
     ("overview", include_str!("../../dashboards/overview.json")),
+    ("overview-many", include_str!("../../dashboards/overview-many.json")),
     ("file-system", include_str!("../../dashboards/file-system.json")),
 ];
 
@@ -73,24 +74,43 @@ pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplat
 /// Everything that CloudWatch would not take.
 pub fn render(target: &Target, templates: &Templates) -> Result<BTreeMap<String, Value>, Vec<BadTemplate>> {
     let (mut bodies, mut bad) = (BTreeMap::new(), Vec::new());
-    for name in templates.keys().filter(|name| !is_form_for_many(name, templates)) {
-        let form = form(name, target, templates);
-        match templates.get(&form).map(|template| body::body(template, target)) {
-            Some(Ok(body)) => _ = bodies.insert(name_of(&target.region, name), body),
-            Some(Err(problems)) => bad.extend(problems.into_iter().map(|(place, reason)| BadTemplate {
+    for template in names(templates) {
+        let form = form(template, target, templates);
+        let Some(source) = templates.get(&form) else { continue };
+        let name = name_of(&target.region, template);
+        match checked(&name, source, target) {
+            Ok(body) => _ = bodies.insert(name, body),
+            Err(problems) => bad.extend(problems.into_iter().map(|(place, reason)| BadTemplate {
                 template: form.clone(),
                 place,
                 reason,
             })),
-            None => {}
         }
     }
     if bad.is_empty() { Ok(bodies) } else { Err(bad) }
 }
 
+fn checked(name: &str, template: &Value, target: &Target) -> Result<Value, Vec<Problem>> {
+    let body = body::body(template, target)?;
+    let mut problems = limits::problems(name, &body, &target.namespace);
+    if mark_of(&body) != Some(target.mark()) {
+        let reason = "its first text widget has no ${Mark}; needed: efsmon knows it again by that";
+        problems.push((String::new(), reason.to_owned()));
+    }
+    if problems.is_empty() { Ok(body) } else { Err(problems) }
+}
+
+/// What the names of all dashboards of efsmon's begin with.
+pub const PREFIX: &str = "efsmon-";
+
 /// The name of a dashboard in CloudWatch: dashboards belong to no Region, so it tells of which one it is.
 pub fn name_of(region: &str, template: &str) -> String {
     format!("{PREFIX}{region}-{template}")
+}
+
+/// The templates that a dashboard is called after.
+pub fn names(templates: &Templates) -> impl Iterator<Item = &String> {
+    templates.keys().filter(|name| !is_form_for_many(name, templates))
 }
 
 /// Who made a dashboard, and of which Region it is, as its first text widget says.

@@ -3,6 +3,9 @@
 mod apply;
 mod emulator;
 mod refusals;
+mod render;
+mod render_limits;
+mod render_values;
 
 use std::process::Output;
 

@@ -10,11 +10,13 @@ use super::comparison::{Comparison, compare};
 use super::diff::lines;
 use super::result::{Outcome, Results};
 use super::tag::{self, Tag};
-use super::{as_it_should_be, counted};
+use super::{as_it_should_be, counted, subject};
 use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};
+use crate::provision::Mark;
+use crate::provision::dashboards::mark_of;
 use crate::provision::diff::counts;
-use crate::provision::plan::{Change, Plan, Step};
+use crate::provision::plan::{Change, Plan, Step, whose};
 
 /// Arguments of `efsmon dashboards apply`
 #[derive(Debug, Args)]
@@ -64,33 +66,41 @@ async fn apply(
     for (name, error) in &comparison.unread {
         note(format_args!("{name}: {error}"));
     }
-    if !args.json {
-        write_plan(args, comparison, out)?;
-    }
+    let shown = if args.json { Ok(()) } else { write_plan(args, comparison, out) };
+    // What was decided is done, even when nobody reads about it any more.
+    let mut shown = if args.change.yes { shown } else { Ok(shown?) };
     let mut results = Results::new(comparison, args.prune, args.change.dry_run);
-    let changes = results.open();
-    if changes > 0 && !args.change.dry_run {
-        let whose = comparison.target.mark();
-        confirm(&format!("Change {} of {whose}?", counted(changes)), "apply", args.change.yes)?;
-        follow(args, tags, comparison, &mut results, out).await?;
+    if results.open() > 0 && !args.change.dry_run {
+        confirm(&question(args, comparison), "apply", args.change.yes)?;
+        shown = shown.and(follow(args, tags, comparison, &mut results, out).await);
     }
     if args.json {
-        write_json(&results.json(&comparison.target, new_usd(plan)), out)?;
+        shown = write_json(&results.json(&comparison.target, new_usd(plan)), out);
     }
     match results.failed() {
-        0 => Ok(()),
+        0 => Ok(shown?),
         failed => anyhow::bail!("{failed} of {} not applied, for the reasons above", counted(results.len())),
     }
 }
 
-/// Whatever becomes of one, the others are done.
+fn question(args: &ApplyArgs, comparison: &Comparison) -> String {
+    let Comparison { plan, target, .. } = comparison;
+    let deleted = if args.prune { plan.leftover.len() } else { 0 };
+    let parts = [("write", plan.writes().count()), ("delete", deleted)];
+    let parts = parts.iter().filter(|(_, of)| *of > 0).map(|(verb, of)| format!("{verb} {}", counted(*of)));
+    let parts = parts.collect::<Vec<_>>().join(" and ");
+    format!("To {parts} of {}, owner {}.", target.region, target.owner)
+}
+
+/// Whatever becomes of one, the others are done. The error is that of `out`.
 async fn follow(
     args: &ApplyArgs,
     tags: &[(String, String)],
     comparison: &Comparison,
     results: &mut Results,
     out: &mut impl Write,
-) -> anyhow::Result<()> {
+) -> io::Result<()> {
+    let mut told = Ok(());
     let Comparison { dashboards, plan, .. } = comparison;
     for step in plan.writes() {
         let put = dashboards.put(&step.name, &step.body.to_string(), tags).await;
@@ -100,7 +110,7 @@ async fn follow(
             Err(PutError::Call(error)) => Outcome::failed(error.to_string()),
         };
         let verb = if step.change == Change::Create { "created" } else { "updated" };
-        tell(&step.name, verb, &outcome, args.json, out)?;
+        told = told.and(tell(&step.name, verb, &outcome, args.json, out));
         results.set(&step.name, outcome);
     }
     for name in plan.leftover.iter().filter(|_| args.prune) {
@@ -108,10 +118,10 @@ async fn follow(
             Ok(()) => Outcome::done(&serde_json::Value::Null, &[]),
             Err(error) => Outcome::failed(error.to_string()),
         };
-        tell(name, "deleted", &outcome, args.json, out)?;
+        told = told.and(tell(name, "deleted", &outcome, args.json, out));
         results.set(name, outcome);
     }
-    Ok(())
+    told
 }
 
 fn tell(name: &str, verb: &str, outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<()> {
@@ -143,10 +153,11 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
     let leftover: &[String] = if args.prune { &plan.leftover } else { &[] };
     if plan.is_empty() && leftover.is_empty() {
         if unread.is_empty() {
-            writeln!(out, "no changes: {}", as_it_should_be(plan.kept()))?;
+            writeln!(out, "no changes: {}", as_it_should_be(plan.kept(), &comparison.target))?;
         }
         return out.flush();
     }
+    writeln!(out, "{}:", subject(&comparison.target))?;
     let coloured = coloured();
     let names = plan.steps.iter().map(|step| step.name.as_str()).chain(leftover.iter().map(String::as_str));
     let width = names.map(str::len).max().unwrap_or(0);
@@ -162,17 +173,18 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
             Change::Keep => "",
             Change::Refuse { .. } => "35",
         };
-        line(step.change.name(), colour, &step.name, &told(step))?;
+        line(step.change.name(), colour, &step.name, &told(step, &comparison.target.mark()))?;
     }
     for name in leftover {
         line("delete", "31", name, "no template makes it any more")?;
     }
     if created(plan) > 0 {
+        let new = created(plan);
         writeln!(
             out,
-            "{} more: {} a month at {DASHBOARD} each; an account's first {FREE_DASHBOARDS} of up to \
-             {FREE_DASHBOARD_METRICS} metrics are free (prices of {REGION}, {AS_OF})",
-            counted(created(plan)),
+            "{new} new dashboard{}: {} a month at {DASHBOARD} ({REGION}, {AS_OF}); an account's first \
+             {FREE_DASHBOARDS} of up to {FREE_DASHBOARD_METRICS} metrics are free",
+            if new == 1 { "" } else { "s" },
             new_usd(plan),
         )?;
     }
@@ -184,12 +196,17 @@ fn write_plan(args: &ApplyArgs, comparison: &Comparison, out: &mut impl Write) -
     out.flush()
 }
 
-fn told(step: &Step) -> String {
+fn told(step: &Step, ours: &Mark) -> String {
     match &step.change {
         Change::Create => String::new(),
-        Change::Update { .. } => {
+        Change::Update { before } => {
             let (added, removed) = counts(&lines(step));
-            format!("+{added} -{removed} lines: efsmon dashboards diff")
+            let before = mark_of(before);
+            let taken_over = match before.as_ref() == Some(ours) {
+                true => String::new(),
+                false => format!(", though it {}", whose(before.as_ref())),
+            };
+            format!("+{added} -{removed} lines{taken_over}")
         }
         Change::Keep => "as it should be".to_owned(),
         Change::Refuse { reason, .. } => reason.clone(),

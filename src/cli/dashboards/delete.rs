@@ -11,7 +11,7 @@ use super::super::provision::{OwnFlags, confirm, mistakes, note, wait, write_jso
 use super::comparison::{full_name, look};
 use super::counted;
 use crate::aws::dashboards::Dashboards;
-use crate::provision::dashboards::{Templates, templates};
+use crate::provision::dashboards::{Templates, names, templates};
 use crate::provision::plan::{Plan, whose};
 
 /// Arguments of `efsmon dashboards delete`
@@ -75,7 +75,8 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
         note(format_args!("{name}: {obstacle}"));
     }
     if !args.dry_run && !ours.is_empty() {
-        confirm(&format!("Delete {} of {mark}?", counted(ours.len())), "delete", args.yes)?;
+        let question = format!("To delete {} of {}, owner {}.", counted(ours.len()), mark.region, mark.owner);
+        confirm(&question, "delete", args.yes)?;
         for of in looked.iter_mut().filter(|l| l.obstacle.is_none()) {
             match dashboards.delete(&of.name).await {
                 Ok(()) => of.deleted = true,
@@ -108,9 +109,9 @@ async fn look_for(
     dashboards: &Dashboards,
 ) -> Vec<Looked> {
     let named = !args.names.is_empty();
-    let asked: Vec<&String> = if named { args.names.iter().collect() } else { templates.keys().collect() };
-    let names: BTreeSet<_> = asked.into_iter().map(|name| full_name(name, templates, region)).collect();
-    let (found, unread) = look(dashboards, names.iter().cloned()).await;
+    let asked: Vec<&String> = if named { args.names.iter().collect() } else { names(templates).collect() };
+    let asked: BTreeSet<_> = asked.into_iter().map(|name| full_name(name, templates, region)).collect();
+    let (found, unread) = look(dashboards, asked.iter().cloned()).await;
     let ours = Plan::new(BTreeMap::new(), &found, &args.own.mark(region), false).leftover;
     let mut looked: Vec<Looked> = Vec::new();
     let mut push = |name, obstacle| looked.push(Looked { name, obstacle, deleted: false });
@@ -118,7 +119,7 @@ async fn look_for(
     for (name, error) in &unread {
         push(name.clone(), Some(error.to_string()));
     }
-    for name in names.iter().filter(|_| named) {
+    for name in asked.iter().filter(|_| named) {
         match found.get(name) {
             Some(theirs) if !ours.contains(name) => {
                 let whose = whose(theirs.mark.as_ref());

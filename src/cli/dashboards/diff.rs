@@ -57,7 +57,7 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> anyhow::Result<()> {
                 note(format_args!("{}: {reason}", step.name));
             }
             if plan.is_empty() && unread.is_empty() {
-                writeln!(out, "no changes: {}", as_it_should_be(plan.kept()))?;
+                writeln!(out, "no changes: {}", as_it_should_be(plan.kept(), target))?;
             }
             out.flush()?;
         }
@@ -65,13 +65,16 @@ pub fn run(args: &DiffArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if !unread.is_empty() {
         anyhow::bail!("{} could not be looked at", counted(unread.len()));
     }
-    match plan.steps.len() - plan.kept() {
-        0 => Ok(()),
-        differing => {
-            let all = counted(plan.steps.len());
-            Err(Differences(format!("{differing} of {all} differ: efsmon dashboards apply")).into())
-        }
+    if plan.is_empty() {
+        return Ok(());
     }
+    let all = counted(plan.steps.len());
+    let parts = [
+        (plan.writes().count(), "to change: efsmon dashboards apply"),
+        (plan.refused().count(), "left alone without --adopt"),
+    ];
+    let parts = parts.iter().filter(|(of, _)| *of > 0).map(|(of, what)| format!("{of} of {all} {what}"));
+    Err(Differences(parts.collect::<Vec<_>>().join("; ")).into())
 }
 
 fn step_json(step: &Step) -> Value {

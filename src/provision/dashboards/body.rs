@@ -2,14 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
+use super::limits::MAX_VALUES;
+use super::rows::rows;
 use super::{Problem, place};
+use crate::catalog::Profile;
 use crate::credits::FileSystem;
 use crate::names::printable;
 use crate::provision::Target;
 use crate::provision::template::{self, Values};
 
 /// A row that names one of these is repeated for each file system.
-const OF_EACH: [&str; 5] = ["FileSystemId", "FileSystemName", "N", "Color", "PaleColor"];
+const OF_EACH: [&str; 5] = ["FileSystemId", "FileSystemName", "Number", "Color", "PaleColor"];
 
 /// CloudWatch's own colours for lines, and the pale tone of each.
 const COLORS: [(&str, &str); 10] = [
@@ -24,9 +27,6 @@ const COLORS: [(&str, &str); 10] = [
     ("#bcbd22", "#dbdb8d"),
     ("#17becf", "#9edae5"),
 ];
-
-/// How many values a variable can offer ("Dashboard Body Structure and Syntax").
-const MAX_VALUES: usize = 500;
 
 /// The body that a template gives for a target.
 ///
@@ -96,10 +96,29 @@ fn filled(widget: &mut Value, target: &Target, values: &Values) -> Result<Value,
         let text = format!("EFS lists no file systems in {}.", target.region);
         return Ok(text_in_place_of(&filled, &text));
     }
+    if let Some(profile) = missing(&repeated, target) {
+        let (profile, present) = (profile.name(), target.profile.name());
+        let text = format!(
+            "Not published: by the configuration that this was rendered with, the hosts have \
+             `profile = \"{present}\"`. With `profile = \"{profile}\"` in /etc/efsmon/efsmon.toml they publish it; \
+             `efsmon cost` says what that costs."
+        );
+        return Ok(text_in_place_of(&filled, &text));
+    }
     if let Some(properties) = filled.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert("metrics".to_owned(), Value::Array(repeated));
     }
     Ok(filled)
+}
+
+/// The least profile that publishes all that the rows ask for, if that is more than the hosts publish. A scope that a
+/// setting turns on may be there with every profile.
+fn missing(metrics: &[Value], target: &Target) -> Option<Profile> {
+    let rows = rows(metrics).into_iter().flatten();
+    let used = rows.flat_map(|row| row.asked("")).map(|asked| asked.used);
+    let own = used.filter(|used| used.namespace == target.namespace).filter_map(|used| used.own());
+    let by_profile = own.filter(|(_, scope, _)| scope.setting().is_none());
+    by_profile.map(|(_, _, profile)| profile).max().filter(|profile| *profile > target.profile)
 }
 
 /// What the placeholders of a file system stand for.
@@ -108,7 +127,7 @@ fn of_each(index: usize, file_system: &FileSystem) -> Values {
     Values::from([
         ("FileSystemId", json!(file_system.id.as_str())),
         ("FileSystemName", json!(name(file_system))),
-        ("N", json!(index + 1)),
+        ("Number", json!(index + 1)),
         ("Color", json!(color)),
         ("PaleColor", json!(pale)),
     ])

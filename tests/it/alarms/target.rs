@@ -32,6 +32,7 @@ pub fn bursting(standard_bytes: u64) -> FileSystem {
 
 pub fn target(file_systems: Vec<FileSystem>) -> Target {
     Target {
+        chosen: false,
         owner: "efsmon".parse().unwrap(),
         region: "eu-west-1".to_owned(),
         namespace: "EFSMon".to_owned(),

@@ -7,6 +7,9 @@ use crate::account::Account;
 
 const OWN: [&str; 2] = ["efsmon-eu-west-1-file-system", "efsmon-eu-west-1-overview"];
 
+/// What a plan begins with.
+const HEAD: &str = "eu-west-1, 1 file system, owner efsmon:\n";
+
 fn names(account: &Account) -> Vec<String> {
     account.cloudwatch.dashboards(|dashboards| dashboards.names())
 }
@@ -29,10 +32,11 @@ fn ok(ran: (i32, String, String)) -> String {
 #[test]
 fn a_second_apply_finds_no_changes_and_writes_nothing() {
     let account = account();
-    let expected = "  create  efsmon-eu-west-1-file-system
+    let expected = "eu-west-1, 1 file system, owner efsmon:
+  create  efsmon-eu-west-1-file-system
   create  efsmon-eu-west-1-mine
   create  efsmon-eu-west-1-overview
-3 dashboards more: $9.00 a month at $3.00 each; an account's first 3 of up to 50 metrics are free (prices of us-east-1, 2026-09-22)
+3 new dashboards: $9.00 a month at $3.00 (us-east-1, 2026-09-22); an account's first 3 of up to 50 metrics are free
 created efsmon-eu-west-1-file-system
 created efsmon-eu-west-1-mine
 created efsmon-eu-west-1-overview
@@ -42,7 +46,7 @@ created efsmon-eu-west-1-overview
     assert_eq!(account.cloudwatch.called("PutDashboard"), 3);
 
     // Although CloudWatch gives them back in other words.
-    let unchanged = "no changes: 3 dashboards are as they should be\n";
+    let unchanged = "no changes: 3 dashboards of eu-west-1 are as they should be\n";
     assert_eq!(ok(dashboards(&account, &["apply", "--yes"])), unchanged);
     assert_eq!(ok(dashboards(&account, &["diff"])), unchanged);
     assert_eq!(account.cloudwatch.called("PutDashboard"), 3);
@@ -83,11 +87,12 @@ fn another_hand_is_found_by_diff_and_mended_by_apply() {
        "width": 12,
 "#;
     assert_eq!((code, out.as_str()), (3, expected));
-    assert_eq!(err, "efsmon: 1 of 3 dashboards differ: efsmon dashboards apply\n");
+    assert_eq!(err, "efsmon: 1 of 3 dashboards to change: efsmon dashboards apply\n");
 
     let (code, out, _) = dashboards(&account, &["apply", "--dry-run"]);
-    let plan = "  keep    efsmon-eu-west-1-file-system  as it should be
-  update  efsmon-eu-west-1-mine         +1 -1 lines: efsmon dashboards diff
+    let plan = "eu-west-1, 1 file system, owner efsmon:
+  keep    efsmon-eu-west-1-file-system  as it should be
+  update  efsmon-eu-west-1-mine         +1 -1 lines
   keep    efsmon-eu-west-1-overview     as it should be
 ";
     assert_eq!((code, out.as_str()), (0, plan));
@@ -102,7 +107,7 @@ fn another_hand_is_found_by_diff_and_mended_by_apply() {
 fn a_dashboard_that_is_not_there_comes_from_nowhere_in_a_diff() {
     let account = account();
     let (code, out, err) = dashboards(&account, &["diff", "mine"]);
-    assert_eq!((code, err.as_str()), (3, "efsmon: 1 of 1 dashboard differ: efsmon dashboards apply\n"));
+    assert_eq!((code, err.as_str()), (3, "efsmon: 1 of 1 dashboard to change: efsmon dashboards apply\n"));
     assert!(out.starts_with("--- /dev/null\n+++ efsmon-eu-west-1-mine\n@@ -0,0 +1,"), "{out}");
     assert!(out.lines().skip(3).all(|line| line.starts_with('+')), "{out}");
 }
@@ -111,7 +116,7 @@ fn a_dashboard_that_is_not_there_comes_from_nowhere_in_a_diff() {
 fn dry_runs_write_nothing() {
     let account = account();
     let (code, out, _) = dashboards(&account, &["apply", "--dry-run", "--tag", "team=web"]);
-    assert_eq!((code, out.lines().count()), (0, 4), "{out}");
+    assert_eq!((code, out.lines().count()), (0, 5), "{out}");
     ok(dashboards(&account, &["apply", "--yes"]));
     write_template(&account, "mine", &json!({}));
     std::fs::remove_file(account.path().join("templates/mine.json")).unwrap();
@@ -126,7 +131,7 @@ fn dry_runs_write_nothing() {
 fn nobody_there_to_confirm_changes_nothing() {
     let account = account();
     let (code, out, err) = dashboards(&account, &["apply", "mine"]);
-    assert_eq!((code, out.lines().count()), (1, 2), "{out}");
+    assert_eq!((code, out.lines().count()), (1, 3), "{out}");
     assert_eq!(err, "efsmon: nobody is there to confirm this: add --yes\n");
     assert_eq!(names(&account), [""; 0]);
 }
@@ -141,7 +146,7 @@ fn two_regions_stand_side_by_side() {
         let name = format!("efsmon-{region}-mine");
         assert_eq!(body(&account, &name)["widgets"][1]["properties"]["region"], region);
         let out = ok(dashboards(&account, &["diff", "mine", "--region", region]));
-        assert_eq!(out, "no changes: 1 dashboard is as it should be\n");
+        assert_eq!(out, format!("no changes: 1 dashboard of {region} is as it should be\n"));
     }
     // All of one Region are not all.
     assert_eq!(ok(dashboards(&account, &["delete", "--yes"])), format!("  delete  {MINE}\ndeleted {MINE}\n"));
@@ -156,11 +161,10 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
     let reason = "is of efsmon owner team-a, region eu-west-1; take it over with --adopt";
 
     let (code, out, err) = dashboards(&account, &["diff", "mine"]);
-    let expected =
-        format!("efsmon: {MINE}: {reason}\nefsmon: 1 of 1 dashboard differ: efsmon dashboards apply\n");
+    let expected = format!("efsmon: {MINE}: {reason}\nefsmon: 1 of 1 dashboard left alone without --adopt\n");
     assert_eq!((code, out.as_str(), err), (3, "", expected));
     let (code, out, err) = dashboards(&account, &["apply", "mine", "--yes"]);
-    assert_eq!((code, out), (1, format!("  refuse  {MINE}  {reason}\n")));
+    assert_eq!((code, out), (1, format!("{HEAD}  refuse  {MINE}  {reason}\n")));
     assert_eq!(err, "efsmon: 1 of 1 dashboard not applied, for the reasons above\n");
     let (code, _, err) = dashboards(&account, &["delete", "mine", "--yes"]);
     let expected = format!(
@@ -180,7 +184,12 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
 
     assert_eq!(dashboards(&account, &["diff", "mine", "--adopt"]).0, 3);
     let out = ok(dashboards(&account, &["apply", "mine", "--adopt", "--yes"]));
-    assert_eq!(out, format!("  update  {MINE}  +1 -1 lines: efsmon dashboards diff\nupdated {MINE}\n"));
+    assert_eq!(
+        out,
+        format!(
+            "{HEAD}  update  {MINE}  +1 -1 lines, though it is of efsmon owner team-a, region eu-west-1\nupdated {MINE}\n"
+        )
+    );
     ok(dashboards(&account, &["diff"]));
 }
 
@@ -192,7 +201,7 @@ fn what_is_not_known_again_is_nobodys() {
         account.cloudwatch.dashboards(|dashboards| dashboards.write_text(MINE, foreign));
         let (code, out, _) = dashboards(&account, &["apply", "mine", "--yes"]);
         let reason = "was not made by efsmon, or somebody took its mark away; take it over with --adopt";
-        assert_eq!((code, out), (1, format!("  refuse  {MINE}  {reason}\n")));
+        assert_eq!((code, out), (1, format!("{HEAD}  refuse  {MINE}  {reason}\n")));
         assert_eq!(account.cloudwatch.called("PutDashboard"), 0);
         let (code, out, _) = dashboards(&account, &["diff", "mine", "--adopt"]);
         assert_eq!((code, out.is_empty()), (3, false));
@@ -335,4 +344,14 @@ fn bodies_are_rendered_without_asking_anybody() {
     let file = std::fs::read_to_string(account.path().join(format!("bodies/new/{MINE}.json"))).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&file).unwrap(), one);
     assert_eq!((account.cloudwatch.calls().len(), account.efs.requests().len()), (0, 0));
+}
+
+#[test]
+fn what_was_decided_is_done_although_nobody_reads_about_it() {
+    let account = account();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = account.command(&["dashboards", "apply", "--yes", "--templates", "templates"]);
+    assert!(command.stdout(writer).status().unwrap().success());
+    assert_eq!(names(&account), [OWN[0], MINE, OWN[1]]);
 }

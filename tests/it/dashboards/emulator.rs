@@ -18,7 +18,7 @@ async fn an_emulator_takes_the_dashboards_and_another_hand_is_found_and_mended()
     let (code, out, err) = run(&["apply", "--yes"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert_eq!(out.matches("\ncreated efsmon-eu-west-1-").count(), 3, "{out}");
-    let unchanged = ok("no changes: 3 dashboards are as they should be\n");
+    let unchanged = ok("no changes: 3 dashboards of eu-west-1 are as they should be\n");
     assert_eq!(run(&["apply", "--yes"]), unchanged);
     assert_eq!(run(&["diff"]), unchanged);
 

@@ -1,5 +1,8 @@
 //! An alarm as CloudWatch takes it, and how CloudWatch decides on its state. Pure.
 
+pub mod rehearsal;
+pub mod state;
+
 use serde::{Deserialize, Serialize};
 
 use crate::metricmath::{Dimension, Query};

@@ -47,8 +47,12 @@ impl<T: Default> Setting<T> {
         format!("EFSMON_{}", self.key.replace('.', "__").to_ascii_uppercase())
     }
 
-    /// Takes a value, or says what was found and what is allowed.
-    pub(super) fn put(&self, to: &mut T, value: &Value) -> Result<(), String> {
+    /// Takes a value.
+    ///
+    /// # Errors
+    ///
+    /// What was found, and what is allowed.
+    pub fn put(&self, to: &mut T, value: &Value) -> Result<(), String> {
         (self.put)(to, value).ok_or_else(|| {
             let meant =
                 other_spellings(value).into_iter().find(|v| (self.put)(&mut T::default(), v).is_some());

@@ -227,10 +227,6 @@ fn ours(kind: &str, alarm: &Alarm, file_system: Option<&FileSystem>, target: &Ta
         );
         problems.push(Problem::new("AlarmName", reason));
     }
-    if !alarm.alarm_name.starts_with(PREFIX) {
-        let reason = format!("must begin with {PREFIX}: by it efsmon finds its alarms");
-        problems.push(Problem::new("AlarmName", reason));
-    }
     if mark_of(alarm) != Some(target.mark()) {
         let reason = "must have ${Mark} in it: by it efsmon knows its alarms again";
         problems.push(Problem::new("AlarmDescription", reason));

@@ -3,6 +3,7 @@
 mod apply;
 mod command;
 mod emulator;
+mod evaluation;
 mod expressions;
 mod failures;
 mod limits;
@@ -10,4 +11,5 @@ mod ownership;
 mod refused;
 mod render;
 mod target;
+mod test_files;
 mod verify;

@@ -31,7 +31,8 @@ async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow:
     Ok(Rendering { target, alarms })
 }
 
-fn thresholds(config: &AlarmsConfig) -> Thresholds {
+/// When alarms go off, as configured.
+pub fn thresholds(config: &AlarmsConfig) -> Thresholds {
     Thresholds {
         credits_low_minutes: config.credits_low_minutes,
         depletion_page_minutes: config.depletion_page_minutes,

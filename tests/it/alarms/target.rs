@@ -38,7 +38,6 @@ pub fn target(file_systems: Vec<FileSystem>) -> Target {
         namespace: "EFSMon".to_owned(),
         profile: Profile::Minimal,
         file_systems,
-        chosen: false,
     }
 }
 

@@ -16,7 +16,7 @@ fn a_refused_call_names_action_resource_and_statement() {
     let expected = "efsmon: efsmon-eu-west-1-file-system: cloudwatch:PutDashboard on \
                     arn:aws:cloudwatch::*:dashboard/efsmon-eu-west-1-file-system is refused (AccessDenied: User: \
                     arn:aws:sts::123456789012:assumed-role/web/i-1 is not authorized to perform: \
-                    cloudwatch:PutMetricData); add to the policy of this role: \
+                    cloudwatch:PutDashboard); add to the policy of this role: \
                     {\"Action\":\"cloudwatch:PutDashboard\",\"Effect\":\"Allow\",\"Resource\":\
                     \"arn:aws:cloudwatch::*:dashboard/efsmon-eu-west-1-file-system\"}\n\
                     efsmon: 1 of 3 dashboards not applied, for the reasons above\n";

@@ -5,6 +5,7 @@ mod checks;
 mod delete;
 mod diff;
 mod fire;
+mod flags;
 mod list;
 mod render;
 mod report;

@@ -21,6 +21,9 @@ use crate::model::FileSystemId;
 
 pub use estimate::{PAUSE, monthly_usd, time};
 
+/// With what the names of all alarms of efsmon begin.
+pub const PREFIX: &str = "efsmon-";
+
 /// Templates by the kind of alarm: `credits-low`.
 pub type Templates = BTreeMap<String, Value>;
 

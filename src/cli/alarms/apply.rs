@@ -6,8 +6,9 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
 
+use super::flags::Flags;
 use super::report::{Report, alarms, are};
-use super::situation::{self, Flags, Situation};
+use super::situation::{self, Situation};
 use super::write::{self, Work};
 use crate::cli::UsageError;
 use crate::cli::dashboards::tag::{self, Tag};

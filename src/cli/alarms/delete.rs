@@ -7,12 +7,13 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::report::alarms;
-use super::situation::{self, PREFIX};
 use super::write;
+use super::{flags, situation};
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::UsageError;
 use crate::cli::provision::{AccountFlags, confirm, wait, write_json};
 use crate::names::printable;
+use crate::provision::alarms::PREFIX;
 use crate::provision::plan::whose;
 use crate::provision::{Mark, Owner};
 
@@ -93,7 +94,7 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
 
 /// The names of those that are ours, all or those asked for.
 fn wanted(args: &DeleteArgs, mark: &Mark, found: &[Found]) -> anyhow::Result<Vec<String>> {
-    let is = |found: &Found, wanted: &String| situation::names(wanted, &found.name, &mark.region);
+    let is = |found: &Found, wanted: &String| flags::names(wanted, &found.name, &mark.region);
     let (ours, others): (Vec<&Found>, Vec<&Found>) =
         found.iter().partition(|found| situation::mark(found).as_ref() == Some(mark));
     let is_ours = |wanted: &&String| ours.iter().any(|found| is(found, wanted));

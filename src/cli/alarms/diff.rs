@@ -4,8 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
+use super::flags::Flags;
 use super::report::{Report, alarms, lines};
-use super::situation::{self, Flags};
+use super::situation;
 use crate::cli::Differences;
 use crate::cli::provision::{coloured, note, wait, write_diff, write_json};
 use crate::provision::diff::unified;

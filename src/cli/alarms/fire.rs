@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::list::{actions, actions_enabled};
-use super::situation::{PREFIX, mark};
+use super::situation::mark;
 use super::write::stopped;
 use crate::aws::alarms::{Alarms, Found, State};
 use crate::cli::UsageError;
 use crate::cli::provision::{TargetFlags, confirm, wait};
 use crate::config::Config;
 use crate::provision::Mark;
-use crate::provision::alarms::PAUSE;
+use crate::provision::alarms::{PAUSE, PREFIX};
 
 /// Sets the alarm to ALARM, and `hold` seconds later to OK, after a confirmation.
 ///

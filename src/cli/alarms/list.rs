@@ -6,10 +6,12 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::situation::{PREFIX, file_system, mark};
+use super::flags::file_system;
+use super::situation::mark;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::{AccountFlags, wait, write_json};
 use crate::names::printable;
+use crate::provision::alarms::PREFIX;
 
 /// List the Region's alarms that are called efsmon-.., of every owner, with their state
 #[derive(Debug, Args)]

@@ -8,8 +8,9 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
+use super::flags::Flags;
 use super::report::write_skipped;
-use super::situation::{self, Flags};
+use super::situation;
 use crate::cli::provision::{wait, write_json};
 
 /// Write the alarms as JSON, each as aws cloudwatch put-metric-alarm --cli-input-json takes it

@@ -1,182 +1,25 @@
 //! The alarms that should be, those that are, and what the one lacks of the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Context;
-use clap::Args;
 use serde_json::Value;
 
+use super::flags::{Flags, file_system, kind};
 use crate::alarm::Alarm;
 use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found};
-use crate::cli::UsageError;
-use crate::cli::provision::{TargetFlags, mistakes};
+use crate::cli::provision::mistakes;
 use crate::config::{AlarmsConfig, Config};
-use crate::model::FileSystemId;
-use crate::provision::alarms::{self, Actions, Rendered, Skipped, Thresholds};
+use crate::provision::alarms::{self, PREFIX, Rendered, Skipped, Thresholds};
 use crate::provision::comparable::comparable;
 use crate::provision::plan::{Existing, Plan};
 use crate::provision::{Mark, Target};
 
-/// With what the names of all alarms of efsmon begin.
-pub const PREFIX: &str = "efsmon-";
-
-/// Actions of each kind that an alarm has at most (PutMetricAlarm).
-const ACTIONS: usize = 5;
-
-/// Which alarms, of what, and who is told.
-#[derive(Debug, Args)]
-pub struct Flags {
-    #[command(flatten)]
-    pub target: TargetFlags,
-    /// Tell this SNS topic of the alarms for which somebody is woken up; up to five times
-    #[arg(long = "page-sns", value_name = "ARN", value_parser = topic)]
-    page: Vec<String>,
-    /// Tell this SNS topic of the alarms that wait for the morning; up to five times
-    #[arg(long = "ticket-sns", value_name = "ARN", value_parser = topic)]
-    ticket: Vec<String>,
-    /// Both --page-sns and --ticket-sns. With none of the four, alarms that are there keep their actions
-    #[arg(long = "sns", value_name = "ARN", value_parser = topic)]
-    both: Vec<String>,
-    /// Tell this SNS topic when an alarm is over; up to five times
-    #[arg(long = "ok-sns", value_name = "ARN", value_parser = topic)]
-    ok: Vec<String>,
-    /// Only these: a kind (credits-low), a file system, or an alarm's whole name
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-}
-
-/// An SNS topic's ARN (Service Authorization Reference, Amazon SNS).
-fn topic(text: &str) -> Result<String, String> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let word = |text: &str| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-    };
-    let name = |text: &str| text.len() <= 256 && word(text.strip_suffix(".fifo").unwrap_or(text));
-    let fits = match parts.as_slice() {
-        ["arn", partition, "sns", region, account, topic] => {
-            partition.starts_with("aws")
-                && word(partition)
-                && word(region)
-                && account.len() == 12
-                && account.bytes().all(|b| b.is_ascii_digit())
-                && name(topic)
-        }
-        _ => false,
-    };
-    let allowed = "an SNS topic, such as arn:aws:sns:eu-west-1:123456789012:pages";
-    if fits { Ok(text.to_owned()) } else { Err(format!("allowed: {allowed}")) }
-}
-
-impl Flags {
-    /// The NAMEs.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// Whether it is said who is told.
-    pub fn tells_actions(&self) -> bool {
-        [&self.page, &self.ticket, &self.both, &self.ok].into_iter().any(|arns| !arns.is_empty())
-    }
-
-    fn actions(&self, region: &str) -> Result<Actions, UsageError> {
-        let list = |flag: &str, one: &[String], more: &[String]| {
-            let mut arns: Vec<String> = Vec::new();
-            for arn in one.iter().chain(more) {
-                if arn.split(':').nth(3) != Some(region) {
-                    return Err(UsageError(format!(
-                        "{flag}: found {arn}; allowed: topics in {region}, where the alarms are"
-                    )));
-                }
-                if !arns.contains(arn) {
-                    arns.push(arn.clone());
-                }
-            }
-            match arns.len() <= ACTIONS {
-                true => Ok(arns),
-                false => Err(UsageError(format!(
-                    "{flag}: found {} topics; allowed: {ACTIONS} at most",
-                    arns.len()
-                ))),
-            }
-        };
-        Ok(Actions {
-            page: list("--page-sns and --sns", &self.both, &self.page)?,
-            ticket: list("--ticket-sns and --sns", &self.both, &self.ticket)?,
-            ok: list("--ok-sns", &self.ok, &[])?,
-        })
-    }
-
-    /// Whether such an alarm is one of those asked for. With --file-system, those of all file systems together are not.
-    fn wants(&self, name: &str, kind: &str, of: Option<&FileSystemId>) -> bool {
-        let systems = self.target.file_systems();
-        (systems.is_empty() || of.is_some_and(|of| systems.contains(of)))
-            && (self.names.is_empty() || self.names.iter().any(|wanted| is(wanted, name, kind, of)))
-    }
-
-    /// What of it is asked for.
-    fn of(&self, mut rendering: Rendering) -> Rendering {
-        let alarms = &mut rendering.alarms;
-        alarms.rendered.retain(|one| self.wants(&one.alarm.alarm_name, &one.kind, one.file_system.as_ref()));
-        alarms.skipped.retain(|one| self.wants("", &one.kind, Some(&one.file_system)));
-        rendering
-    }
-
-    /// Refuses a NAME of nothing: it is misspelled.
-    fn check_names(
-        &self,
-        Rendering { target, alarms }: &Rendering,
-        found: &[Found],
-    ) -> Result<(), UsageError> {
-        let is_there = |wanted: &String| {
-            let made = alarms.rendered.iter();
-            let mut made =
-                made.map(|one| (one.alarm.alarm_name.as_str(), &one.kind, one.file_system.as_ref()));
-            let mut skipped = alarms.skipped.iter().map(|one| ("", &one.kind, Some(&one.file_system)));
-            made.any(|(name, kind, of)| is(wanted, name, kind, of))
-                || skipped.any(|(name, kind, of)| is(wanted, name, kind, of))
-                || found.iter().any(|found| names(wanted, &found.name, &target.region))
-        };
-        let Some(nothing) = self.names.iter().find(|wanted| !is_there(wanted)) else { return Ok(()) };
-        let kinds: BTreeSet<&str> = alarms.rendered.iter().map(|one| one.kind.as_str()).collect();
-        let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
-        Err(UsageError(format!(
-            "no alarm is {nothing:?}; allowed: a file system, an alarm's whole name, or a kind: {kinds}"
-        )))
-    }
-}
-
-/// Whether an alarm is what NAME says.
-fn is(wanted: &str, name: &str, kind: &str, of: Option<&FileSystemId>) -> bool {
-    wanted == name || wanted == kind || of.is_some_and(|of| of.as_str() == wanted)
-}
-
-/// Whether an alarm that is there is what NAME says.
-pub fn names(wanted: &str, name: &str, region: &str) -> bool {
-    is(wanted, name, kind(name, region), file_system(name).as_ref())
-}
-
-/// The file system of an alarm of that name. None: it is of all, or not one of efsmon's.
-pub fn file_system(name: &str) -> Option<FileSystemId> {
-    let parts: Vec<&str> = name.split('-').collect();
-    parts.windows(2).find_map(|pair| match pair {
-        ["fs", id] => format!("fs-{id}").parse().ok(),
-        _ => None,
-    })
-}
-
-/// The kind of an alarm of that name: what stands behind the file system, or the Region.
-pub fn kind<'a>(name: &'a str, region: &str) -> &'a str {
-    let rest = name.strip_prefix(PREFIX).unwrap_or(name);
-    let of = file_system(name);
-    let whose = of.as_ref().map_or(region, FileSystemId::as_str);
-    rest.strip_prefix(whose).and_then(|rest| rest.strip_prefix('-')).unwrap_or(rest)
-}
-
 /// What should be there, of all that the target has.
-struct Rendering {
-    target: Target,
-    alarms: alarms::Alarms,
+pub struct Rendering {
+    pub target: Target,
+    pub alarms: alarms::Alarms,
 }
 
 async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow::Result<Rendering> {

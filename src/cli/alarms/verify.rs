@@ -7,8 +7,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::checks::{self, Topic};
+use super::flags::{self, Flags};
 use super::report::are;
-use super::situation::{self, Flags, Situation};
+use super::situation::{self, Situation};
 use super::{fire, report};
 use crate::aws::call::CallError;
 use crate::aws::topics;
@@ -129,7 +130,7 @@ fn lines(situation: &Situation, topics: &BTreeMap<String, Topic>, now: i64) -> a
     }));
     lines.extend(plan.leftover.iter().map(|name| Line {
         subject: name.clone(),
-        file_system: situation::file_system(name).map(|id| id.to_string()),
+        file_system: flags::file_system(name).map(|id| id.to_string()),
         wrong: vec![format!(
             "should not be: {}; efsmon alarms apply --prune deletes it",
             situation.why_left(name)

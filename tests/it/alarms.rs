@@ -1,9 +1,13 @@
 //! `efsmon alarms`: rendered, applied and verified.
 
 mod apply;
+mod command;
+mod emulator;
 mod evaluation;
 mod expressions;
+mod failures;
 mod limits;
+mod ownership;
 mod refused;
 mod render;
 mod target;

@@ -1,7 +1,7 @@
 //! Alarms: PutMetricAlarm, DescribeAlarms, DeleteAlarms, SetAlarmState, TagResource. Every metric alarm that
 //! CloudWatch takes is taken here, in the form of DescribeAlarms, and no other.
 
-mod limits;
+pub mod limits;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,6 +20,10 @@ pub struct Alarms {
     limited: bool,
     /// Whether the role may not tag.
     tags_denied: bool,
+    /// How many more alarms may be written, and how many states set.
+    writes_left: Option<usize>,
+    states_left: Option<usize>,
+    quota: Option<usize>,
     lately: BTreeMap<&'static str, VecDeque<Instant>>,
 }
 
@@ -53,6 +57,27 @@ impl Alarms {
     /// The role may not tag alarms.
     pub fn deny_tags(&mut self) {
         self.tags_denied = true;
+    }
+
+    /// From now on the role may write so many alarms and no more; None: as many as it likes.
+    pub fn allow_writes(&mut self, alarms: impl Into<Option<usize>>) {
+        self.writes_left = alarms.into();
+    }
+
+    /// How many alarms there may be.
+    pub fn set_quota(&mut self, alarms: usize) {
+        self.quota = Some(alarms);
+    }
+
+    /// From now on the role may set so many states and no more.
+    pub fn allow_states(&mut self, states: usize) {
+        self.states_left = Some(states);
+    }
+
+    /// Makes another one like it, by another hand.
+    pub fn copy(&mut self, name: &str, other: &str) {
+        self.described.insert(other.to_owned(), self.described[name].clone());
+        self.edit(other, "AlarmName", other.into());
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -141,6 +166,13 @@ impl Alarms {
         if member(body, "ActionsEnabled").is_none() {
             described.push(("ActionsEnabled".into(), true.into()));
         }
+        if before.is_none() && self.quota.is_some_and(|quota| self.described.len() >= quota) {
+            let message = "The quota for this customer has already been reached.";
+            return Err(Refused::new(400, "LimitExceeded", message));
+        }
+        if !allowed(&mut self.writes_left) {
+            return Err(denied("cloudwatch:PutMetricAlarm", &name));
+        }
         if before.is_none() {
             self.tags.insert(name.clone(), tags);
         }
@@ -207,6 +239,9 @@ impl Alarms {
         if !self.described.contains_key(name) {
             return Err(Refused::new(404, "ResourceNotFound", format!("Alarm {name} does not exist")));
         }
+        if !allowed(&mut self.states_left) {
+            return Err(denied("cloudwatch:SetAlarmState", name));
+        }
         self.set_state(name, state, Duration::ZERO);
         self.edit(name, "StateReason", reason.into());
         self.states.push((name.to_owned(), state.to_owned(), reason.to_owned()));
@@ -225,6 +260,16 @@ impl Alarms {
         self.tags.entry(name).or_default().extend(pairs(body, "Tags"));
         Ok(object(Vec::new()))
     }
+}
+
+/// Takes one off what is left.
+fn allowed(left: &mut Option<usize>) -> bool {
+    match left {
+        Some(0) => return false,
+        Some(left) => *left -= 1,
+        None => {}
+    }
+    true
 }
 
 fn denied(action: &str, name: &str) -> Refused {

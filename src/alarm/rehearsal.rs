@@ -179,6 +179,9 @@ impl Watch {
         let selections = parsed.iter().flat_map(Expression::selections).collect::<Vec<_>>();
         let insights = !selections.is_empty();
         let contributors = selections.iter().any(|selection| !selection.group_by.is_empty());
+        if contributors && !query.expression.as_deref().is_some_and(is_ordered) {
+            return Err(not_modelled(alarm, "with GROUP BY, CloudWatch needs ORDER BY as well"));
+        }
         if insights && period.saturating_mul(n) > INSIGHTS_SECONDS {
             return Err(not_modelled(alarm, "a Metrics Insights alarm sees three hours at most"));
         }
@@ -236,38 +239,36 @@ impl Course {
     fn go_on(&mut self, rule: &Rule, series: &[Seen], contributors: bool) -> BTreeSet<State> {
         if !contributors {
             let values = series.first().map(|series| series.values.as_slice()).unwrap_or_default();
-            let states = after(self.states.get(""), rule.outcomes(values));
-            self.states = BTreeMap::from([(String::new(), states.clone())]);
+            let before = self.states.remove("").unwrap_or_else(|| BTreeSet::from([State::InsufficientData]));
+            let states = after(&before, rule.outcomes(values));
+            self.states.insert(String::new(), states.clone());
             return states;
         }
-        // A contributor that is no longer returned is OK; a query that returns none has no data, whatever
-        // TreatMissingData says ("Missing Data in CloudWatch Metrics Insights alarms").
-        let before: Vec<_> = series.iter().map(|series| self.states.remove(&series.label)).collect();
-        self.states.values_mut().for_each(|gone| *gone = BTreeSet::from([State::Ok]));
-        let now = series.iter().zip(&before);
-        let now = now.map(|(series, before)| after(before.as_ref(), rule.outcomes(&series.values)));
-        let now: Vec<BTreeSet<State>> = now.collect();
-        let states = match series.is_empty() {
+        // A contributor that is no longer returned is OK, and so it is when it comes back; a query that returns none has
+        // no data, whatever TreatMissingData says ("Missing Data in CloudWatch Metrics Insights alarms").
+        let known = std::mem::take(&mut self.states);
+        for series in series {
+            let before = known.get(&series.label).cloned().unwrap_or_else(|| BTreeSet::from([State::Ok]));
+            self.states.insert(series.label.clone(), after(&before, rule.outcomes(&series.values)));
+        }
+        match self.states.is_empty() {
             true => BTreeSet::from([State::InsufficientData]),
-            false => together(&now),
-        };
-        self.states.extend(series.iter().map(|series| series.label.clone()).zip(now));
-        states
+            false => together(self.states.values()),
+        }
     }
 }
 
-fn after(before: Option<&BTreeSet<State>>, outcomes: &[Outcome]) -> BTreeSet<State> {
-    let new = BTreeSet::from([State::InsufficientData]);
-    let before = before.unwrap_or(&new);
+fn after(before: &BTreeSet<State>, outcomes: &[Outcome]) -> BTreeSet<State> {
     before.iter().flat_map(|state| outcomes.iter().map(|outcome| outcome.after(*state))).collect()
 }
 
-/// The states that an alarm of these contributors may have: ALARM while one of them is. Whether it is OK or has
-/// insufficient data when some are and some have is not documented.
-fn together(contributors: &[BTreeSet<State>]) -> BTreeSet<State> {
-    let may = |state| contributors.iter().any(|states| states.contains(&state));
-    let must_alarm = contributors.iter().any(|states| states.iter().eq([&State::Alarm]));
-    State::ALL.into_iter().filter(|state| may(*state) && (*state == State::Alarm || !must_alarm)).collect()
+/// The states that an alarm of these contributors may have: ALARM while one of them is. None of them has insufficient
+/// data, as there is none without data ("Acting on alarm changes").
+fn together<'a>(contributors: impl Iterator<Item = &'a BTreeSet<State>> + Clone) -> BTreeSet<State> {
+    let may = contributors.clone().any(|states| states.contains(&State::Alarm));
+    let must = contributors.clone().any(|states| states.iter().eq([&State::Alarm]));
+    let possible = [may.then_some(State::Alarm), (!must).then_some(State::Ok)];
+    possible.into_iter().flatten().collect()
 }
 
 fn queries(alarm: &Alarm) -> Result<Vec<Query>, NotModelled> {
@@ -292,6 +293,12 @@ fn queries(alarm: &Alarm) -> Result<Vec<Query>, NotModelled> {
         period: None,
         return_data: None,
     }])
+}
+
+/// With ORDER BY ("Create a CloudWatch alarm based on a Metrics Insights query").
+fn is_ordered(query: &str) -> bool {
+    let words: Vec<String> = query.split_whitespace().map(str::to_ascii_uppercase).collect();
+    words.windows(2).any(|pair| pair == ["ORDER", "BY"])
 }
 
 fn period_of(query: &Query) -> Option<u32> {

@@ -255,6 +255,10 @@ fn what_is_not_modelled_is_refused() {
     assert!(refused(&alarm(60, 3, 2, "missing")).contains("1 <= M <= N"));
     let long = Alarm { evaluation_periods: 181, ..alarm_of_contributors("missing") };
     assert!(refused(&long).contains("three hours"));
+    let mut unordered = alarm_of_contributors("missing");
+    let query = unordered.metrics[0].expression.as_mut().unwrap();
+    *query = query.replace(" ORDER BY SUM() DESC", "");
+    assert!(refused(&unordered).contains("needs ORDER BY"));
     let none = Alarm { period: None, ..alarm(60, 1, 1, "missing") };
     assert!(refused(&none).contains("neither queries nor a metric"));
     // Each a little on this side of the limit.

@@ -180,6 +180,11 @@ pub fn render(
     if bad.is_empty() { Ok(alarms) } else { Err(bad) }
 }
 
+/// Whether there are data for such an alarm of this file system.
+pub fn concerns(alarm: &Alarm, file_system: &FileSystem) -> bool {
+    which::skipped(alarm, file_system).is_none()
+}
+
 /// By what an alarm is known to be efsmon's, and whose.
 pub fn mark_of(alarm: &Alarm) -> Option<Mark> {
     Mark::find(&alarm.alarm_description)

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::list::{actions, actions_enabled};
 use serde_json::Value;
 
+use super::list::{actions, actions_enabled};
+use super::situation::Situation;
 use crate::aws::alarms::Found;
 use crate::names::printable;
 use crate::provision::plan::{Change, Plan, Step, same};
@@ -38,8 +39,8 @@ pub fn topics<'a>(found: impl Iterator<Item = &'a Found>) -> BTreeSet<&'a str> {
 }
 
 /// What is wrong with the alarm of a step; nothing: it is as it should be. `now` is in seconds since 1970.
-pub fn wrong(step: &Step, found: Option<&Found>, topics: &BTreeMap<&str, Topic>, now: i64) -> Vec<String> {
-    let Some(found) = found else { return vec!["is not there".to_owned()] };
+pub fn wrong(step: &Step, situation: &Situation, topics: &BTreeMap<&str, Topic>, now: i64) -> Vec<String> {
+    let Some(found) = situation.found.get(&step.name) else { return vec!["is not there".to_owned()] };
     let mut wrong = Vec::new();
     match &step.change {
         Change::Refuse { reason, .. } => return vec![reason.clone()],
@@ -67,7 +68,7 @@ pub fn wrong(step: &Step, found: Option<&Found>, topics: &BTreeMap<&str, Topic>,
     if found.broken {
         wrong.push(format!("cannot be evaluated: {}", printable(found.reason.as_bytes())));
     }
-    wrong.extend(stuck(found, now));
+    wrong.extend(stuck(found, now).filter(|_| situation.expects_data(&step.name)));
     wrong
 }
 

@@ -125,6 +125,15 @@ impl Situation {
         Ok(Plan::new(desired, &existing.collect(), &self.target.mark(), adopt))
     }
 
+    /// Whether there must be data for the alarm of that name. A query that finds no file system leaves its alarm in
+    /// INSUFFICIENT_DATA, whatever its TreatMissingData (CloudWatch User Guide, "Missing Data in CloudWatch Metrics
+    /// Insights alarms").
+    pub fn expects_data(&self, name: &str) -> bool {
+        let Some(one) = self.desired.get(name) else { return true };
+        one.file_system.is_some()
+            || self.target.file_systems.iter().any(|system| alarms::concerns(&one.alarm, system))
+    }
+
     /// Why one of ours that is there should not be.
     pub fn why_left(&self, name: &str) -> String {
         let (kind, of) = (kind(name, &self.target.region), file_system(name));

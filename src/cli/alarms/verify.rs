@@ -126,7 +126,7 @@ fn lines(situation: &Situation, topics: &BTreeMap<String, Topic>, now: i64) -> a
     lines.extend(steps.map(|step| Line {
         subject: step.name.clone(),
         file_system: of(&step.name).map(str::to_owned),
-        wrong: checks::wrong(step, situation.found.get(&step.name), &topics, now),
+        wrong: checks::wrong(step, situation, &topics, now),
     }));
     lines.extend(plan.leftover.iter().map(|name| Line {
         subject: name.clone(),

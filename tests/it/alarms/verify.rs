@@ -128,6 +128,25 @@ fn no_data_for_an_hour_is_found_and_no_sooner() {
     finds(&account, &[format!("{low} cannot be evaluated: the query\\x1b failed")]);
 }
 
+/// Where no file system has credits, its query finds nothing, and it has no other state.
+#[test]
+fn the_alarm_of_all_file_systems_may_be_without_data_while_none_has_credits() {
+    let account = account();
+    let arguments = ["credits-any", "--sns", PAGES];
+    assert_eq!(apply(&account, &arguments).code, Some(0));
+    let any = "efsmon-eu-west-1-credits-any";
+    account.cloudwatch.alarms(|alarms| {
+        alarms.set_state(any, "INSUFFICIENT_DATA", HOUR * 26 + HOUR / 2);
+        alarms.age(any, HOUR * 30);
+    });
+    let ended = alarms(&account, "verify", &arguments);
+    let expected = format!("wrong  {any} has been in INSUFFICIENT_DATA for 26 h: its metrics have no data\n");
+    assert!(ended.code == Some(3) && ended.out.starts_with(&expected), "{}{}", ended.out, ended.err);
+    account.efs.describe(FS_A, serde_json::json!({ "ThroughputMode": "elastic" }));
+    let ended = alarms(&account, "verify", &arguments);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
+}
+
 #[test]
 fn a_file_system_without_alarms_and_alarms_without_a_file_system_are_found() {
     let account = account_with_three();

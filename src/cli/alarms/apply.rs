@@ -52,10 +52,12 @@ pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let situation = wait(situation::look(&args.flags, &config))?;
     let plan = situation.plan(args.change.adopt)?;
     let report = Report { situation: &situation, plan: &plan, prune: args.prune };
-    if !args.json {
-        report.write(coloured(), out)?;
-        out.flush()?;
-    }
+    let shown = match args.json {
+        true => Ok(()),
+        false => report.write(coloured(), out).and_then(|()| out.flush()),
+    };
+    // What was decided is done, even when nobody reads about it any more.
+    let shown = if args.change.yes { shown } else { Ok(shown?) };
     warn(&situation, &plan);
     let (changes, mut done, mut failed) = (report.changes(), 0, None);
     if changes > 0 && !args.change.dry_run {
@@ -66,12 +68,14 @@ pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
         work.extend(write::deletions(report.deleted()));
         failed = wait(write::all(&situation.alarms, &work, &tags, &mut done)).err();
     }
-    if args.json {
-        write_json(&report.json(done, args.change.dry_run, false), out)?;
-    }
+    let told = match args.json {
+        true => write_json(&report.json(done, args.change.dry_run, false), out),
+        false => shown,
+    };
     if let Some(error) = failed {
         return Err(error);
     }
+    told?;
     if !args.json && changes > 0 {
         match args.change.dry_run {
             true => writeln!(out, "nothing was done: --dry-run")?,

@@ -1,6 +1,6 @@
 //! `efsmon alarms delete`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::bail;
 use clap::Args;
@@ -58,30 +58,27 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     })?;
     let mark = Mark { owner: args.owner.clone(), region };
     let ours = wanted(args, &mark, &found)?;
-    if !args.json {
-        match ours.as_slice() {
-            [] => writeln!(out, "nothing to delete: there is no alarm of {mark}")?,
-            names => {
-                names.iter().try_for_each(|name| writeln!(out, "  delete  {}", printable(name.as_bytes())))?
-            }
-        }
-        out.flush()?;
-    }
+    let shown = if args.json { Ok(()) } else { write_plan(&ours, &mark, out) };
+    // What was decided is done, even when nobody reads about it any more.
+    let shown = if args.yes { shown } else { Ok(shown?) };
     let (mut done, mut failed) = (0, None);
     if !ours.is_empty() && !args.dry_run {
         confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.yes)?;
         let work: Vec<_> = write::deletions(&ours).collect();
         failed = wait(write::all(&client, &work, &[], &mut done)).err();
     }
-    if args.json {
+    let told = if args.json {
         let row = |(number, name): (usize, &String)| json!({ "name": name, "deleted": number < done });
         let rows: Vec<Value> = ours.iter().enumerate().map(row).collect();
         let owner = mark.owner.to_string();
-        write_json(&json!({ "region": mark.region, "owner": owner, "alarms": rows }), out)?;
-    }
+        write_json(&json!({ "region": mark.region, "owner": owner, "alarms": rows }), out)
+    } else {
+        shown
+    };
     if let Some(error) = failed {
         return Err(error);
     }
+    told?;
     if !args.json && !ours.is_empty() {
         match args.dry_run {
             true => writeln!(out, "nothing was done: --dry-run")?,
@@ -90,6 +87,16 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
         out.flush()?;
     }
     Ok(())
+}
+
+fn write_plan(ours: &[String], mark: &Mark, out: &mut impl Write) -> io::Result<()> {
+    if ours.is_empty() {
+        writeln!(out, "nothing to delete: there is no alarm of {mark}")?;
+    }
+    for name in ours {
+        writeln!(out, "  delete  {}", printable(name.as_bytes()))?;
+    }
+    out.flush()
 }
 
 /// The names of those that are ours, all or those asked for.

@@ -12,6 +12,7 @@ use crate::aws::alarms::{Alarms, Found, State};
 use crate::cli::UsageError;
 use crate::cli::provision::{TargetFlags, confirm, wait};
 use crate::config::Config;
+use crate::names::printable;
 use crate::provision::Mark;
 use crate::provision::alarms::{PAUSE, PREFIX};
 
@@ -83,7 +84,10 @@ fn check(found: &Found, ours: &Mark) -> anyhow::Result<()> {
         bail!("{name} has no actions: nothing would arrive; efsmon alarms apply --sns ARN gives it some");
     }
     if found.state == "ALARM" {
-        bail!("{name} is in ALARM already: only a change tells anybody ({})", found.reason);
+        bail!(
+            "{name} is in ALARM already: only a change tells anybody ({})",
+            printable(found.reason.as_bytes())
+        );
     }
     Ok(())
 }
@@ -93,5 +97,5 @@ fn write_actions(found: &Found, kind: &str, out: &mut impl Write) -> std::io::Re
     if arns.peek().is_none() {
         return writeln!(out, "  nobody");
     }
-    arns.try_for_each(|arn| writeln!(out, "  {arn}"))
+    arns.try_for_each(|arn| writeln!(out, "  {}", printable(arn.as_bytes())))
 }

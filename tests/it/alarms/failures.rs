@@ -67,6 +67,53 @@ fn a_throttle_says_to_wait() {
     assert_eq!(apply(&account, &["credits-low", "--sns", PAGES]).code, Some(0));
 }
 
+/// The double counts the attempts that it fails, too, and would throttle the fourth in a second.
+#[test]
+fn attempts_that_fail_keep_the_pace() {
+    let account = account();
+    account.cloudwatch.alarms(|alarms| alarms.limit());
+    account.cloudwatch.fail_calls("PutMetricAlarm", 2, Fault::InternalError);
+    let ended = apply(&account, &["mount-stalled", "percent-io-limit", "--sns", PAGES]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
+    assert_eq!((names(&account).len(), puts(&account)), (4, 4 + 2));
+}
+
+#[test]
+fn what_was_decided_is_done_when_nobody_reads_about_it_and_its_failure_is_no_success() {
+    let account = account();
+    let run = |arguments: &[&str]| {
+        let mut command = account.command(&[&["alarms"], arguments].concat());
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdin(Stdio::null()).stdout(writer).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let apply = ["apply", "--yes", "--sns", PAGES, "mount-stalled"];
+    account.cloudwatch.alarms(|alarms| alarms.allow_writes(1));
+    for more in [&[][..], &["--json"]] {
+        let (code, err) = run(&[&apply, more].concat());
+        assert!(code == Some(1) && err.contains("cloudwatch:PutMetricAlarm"), "{err}");
+        assert_eq!(names(&account).len(), 1);
+    }
+    account.cloudwatch.alarms(|alarms| alarms.allow_writes(None));
+    assert_eq!((run(&apply), names(&account).len()), ((Some(0), String::new()), 2));
+    account.cloudwatch.fail_calls("DeleteAlarms", 1, Fault::AccessDenied);
+    let (code, err) = run(&["delete", "--yes", "--json"]);
+    assert!(code == Some(1) && err.contains("cloudwatch:DeleteAlarms"), "{err}");
+    assert_eq!((run(&["delete", "--yes"]), names(&account).len()), ((Some(0), String::new()), 0));
+}
+
+#[test]
+fn alarms_are_rendered_though_nobody_reads_the_notes() {
+    let account = account();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = account.command(&["alarms", "render", "credits-low"]);
+    let output = command.stdin(Stdio::null()).stderr(writer).output().unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &body["AlarmName"]), (Some(0), &name(FS_A, "credits-low").into()));
+}
+
 #[test]
 fn an_alarm_that_cloudwatch_does_not_take_is_named_with_its_reason() {
     let account = account();

@@ -220,7 +220,8 @@ fn what_would_reach_nobody_is_not_fired() {
     let edit =
         |member: &str, value: Value| account.cloudwatch.alarms(|alarms| alarms.edit(&low, member, value));
     edit("StateValue", "ALARM".into());
-    refuses("is in ALARM already: only a change tells anybody (Unchecked: Initial alarm creation)");
+    edit("StateReason", "too\u{1b}[2Jlow".into());
+    refuses("is in ALARM already: only a change tells anybody (too\\x1b[2Jlow)");
     edit("AlarmActions", Value::Array(Vec::new()));
     refuses("has no actions: nothing would arrive; efsmon alarms apply --sns ARN gives it some");
     edit("ActionsEnabled", false.into());

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use aws_config::retry::RetryConfig;
 use aws_sdk_cloudwatch::Client;
+use aws_sdk_cloudwatch::config::Builder;
 use aws_sdk_cloudwatch::operation::describe_alarms::builders::DescribeAlarmsFluentBuilder;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{
@@ -30,6 +32,8 @@ const BETWEEN_PAGES: Duration = Duration::from_millis(120);
 #[derive(Clone, Debug)]
 pub struct Alarms {
     client: Client,
+    /// The same without retries of its own: an account's writes are counted, attempts too, and the caller paces them.
+    once: Client,
     place: Place,
 }
 
@@ -61,7 +65,8 @@ pub enum State {
 
 impl Alarms {
     pub fn of(session: &Session) -> Alarms {
-        Alarms { client: Client::new(&session.config), place: session.place() }
+        let once = Builder::from(&session.config).retry_config(RetryConfig::disabled()).build();
+        Alarms { client: Client::new(&session.config), once: Client::from_conf(once), place: session.place() }
     }
 
     /// All metric alarms whose name begins so, in CloudWatch's order.
@@ -109,7 +114,8 @@ impl Alarms {
         Ok((found, answer.next_token().map(str::to_owned)))
     }
 
-    /// Makes the alarm, or overwrites the one of its name, whose state stays. `tags` count only when it is made.
+    /// Makes the alarm, or overwrites the one of its name, whose state stays. `tags` count only when it is made. One
+    /// attempt.
     ///
     /// # Errors
     ///
@@ -118,7 +124,7 @@ impl Alarms {
         let tags: Vec<Tag> =
             tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect();
         let put = self
-            .client
+            .once
             .put_metric_alarm()
             .alarm_name(&alarm.alarm_name)
             .alarm_description(&alarm.alarm_description)
@@ -149,7 +155,7 @@ impl Alarms {
         })
     }
 
-    /// Deletes at most [`PAGE`] alarms: all or none of them.
+    /// Deletes at most [`PAGE`] alarms: all or none of them. One attempt.
     ///
     /// # Errors
     ///
@@ -159,7 +165,7 @@ impl Alarms {
             [name] => self.place.alarm(name),
             _ => self.place.alarm("efsmon-*"),
         };
-        let answer = self.client.delete_alarms().set_alarm_names(Some(names.to_vec())).send().await;
+        let answer = self.once.delete_alarms().set_alarm_names(Some(names.to_vec())).send().await;
         answer.map(drop).map_err(|error| call_error("cloudwatch:DeleteAlarms", &resource, &error))
     }
 

@@ -40,6 +40,13 @@ pub enum CallError {
     NotReady(String),
 }
 
+impl CallError {
+    /// Whether the same request may be taken a moment later.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, CallError::Throttled { .. } | CallError::Other { .. })
+    }
+}
+
 impl From<NotReady> for CallError {
     fn from(not_ready: NotReady) -> CallError {
         CallError::NotReady(not_ready.to_string())

@@ -7,9 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::alarm::Alarm;
 use crate::aws::alarms::{Alarms, PAGE};
+use crate::aws::call::CallError;
 use crate::clock::{Clock, SystemClock};
 use crate::provision::alarms::PAUSE;
 
@@ -17,6 +19,11 @@ use crate::provision::alarms::PAUSE;
 const LONG: usize = 20;
 /// Between two lines that say it, where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Attempts at a request that may still pass.
+const ATTEMPTS: u32 = 3;
+/// Before the second attempt, and twice before the third.
+const BACKOFF: Duration = Duration::from_secs(1);
 
 /// One request.
 pub enum Work<'a> {
@@ -26,6 +33,13 @@ pub enum Work<'a> {
 }
 
 impl Work<'_> {
+    async fn send(&self, alarms: &Alarms, tags: &[(String, String)]) -> Result<(), CallError> {
+        match self {
+            Work::Put(alarm) => alarms.put(alarm, tags).await,
+            Work::Delete(names) => alarms.delete(names).await,
+        }
+    }
+
     /// How many alarms it is about.
     fn alarms(&self) -> usize {
         match self {
@@ -40,7 +54,8 @@ pub fn deletions(names: &[String]) -> impl Iterator<Item = Work<'_>> {
     names.chunks(PAGE).map(Work::Delete)
 }
 
-/// Sends all of it, and counts in `done` of how many alarms it was. SIGINT and SIGTERM end it between two requests.
+/// Sends all of it, one attempt each [`PAUSE`], and counts in `done` of how many alarms it was. SIGINT and SIGTERM end
+/// it between two attempts.
 ///
 /// # Errors
 ///
@@ -54,21 +69,24 @@ pub async fn all(
     let total: usize = work.iter().map(Work::alarms).sum();
     let mut stop = pin!(stopped()?);
     let mut progress = Progress::of(total);
-    for (number, one) in work.iter().enumerate() {
+    let mut pace = interval(PAUSE);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for one in work {
         let so_far = |done: usize| {
             format!("{done} of {total} alarms are done, and running this again goes on with the rest")
         };
-        let pause = if number == 0 { Duration::ZERO } else { PAUSE };
-        tokio::select! {
-            biased;
-            () = &mut stop => bail!("interrupted: {}", so_far(*done)),
-            () = tokio::time::sleep(pause) => {}
+        for attempt in 1..=ATTEMPTS {
+            tokio::select! {
+                biased;
+                () = &mut stop => bail!("interrupted: {}", so_far(*done)),
+                _ = pace.tick() => {}
+            }
+            match one.send(alarms, tags).await {
+                Err(error) if error.may_pass() && attempt < ATTEMPTS => pace.reset_after(BACKOFF * attempt),
+                Err(error) => return Err(error).with_context(|| so_far(*done)),
+                Ok(()) => break,
+            }
         }
-        match one {
-            Work::Put(alarm) => alarms.put(alarm, tags).await,
-            Work::Delete(names) => alarms.delete(names).await,
-        }
-        .with_context(|| so_far(*done))?;
         *done += one.alarms();
         progress.show(*done);
     }

@@ -6,8 +6,8 @@ use super::asked::is_query;
 use crate::alarm::Alarm;
 use crate::cost::prices::{ALARM_METRIC, Usd};
 
-/// From the beginning of one PutMetricAlarm to that of the next: CloudWatch takes three a second from an account in a
-/// Region (CloudWatch User Guide, "CloudWatch service quotas"), whoever makes them.
+/// From the beginning of one attempt at a PutMetricAlarm to that of the next: CloudWatch takes three a second from an
+/// account in a Region (CloudWatch User Guide, "CloudWatch service quotas"), whoever makes them.
 pub const PAUSE: Duration = Duration::from_millis(400);
 
 /// What a month of these alarms costs at list prices: each metric in each of them. A Metrics Insights query is billed

@@ -217,6 +217,7 @@ fn call(state: &Mutex<State>, operation: &str, request: &Request) -> Reply {
     };
     let body: Value = ciborium::from_reader(body.as_slice()).unwrap_or(Value::Null);
     state.calls.push(Call { operation: operation.to_owned(), body: body.clone() });
+    state.alarms.count(operation);
     let lined_up = state.call_faults.iter_mut().find(|(of, left, _)| *of == operation && *left > 0);
     if let Some((_, left, fault)) = lined_up {
         *left -= 1;

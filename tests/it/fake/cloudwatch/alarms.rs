@@ -34,9 +34,7 @@ const WRITES: [&str; 3] = ["PutMetricAlarm", "DeleteAlarms", "SetAlarmState"];
 impl Alarms {
     /// None: the operation is not one of these.
     pub fn answer(&mut self, operation: &str, body: &Value) -> Option<Result<Value, Refused>> {
-        if let Some(write) = WRITES.into_iter().find(|write| *write == operation)
-            && self.is_too_often(write)
-        {
+        if self.limited && self.lately.get(operation).is_some_and(|lately| lately.len() > A_SECOND) {
             return Some(Err(Refused::new(400, "Throttling", "Rate exceeded")));
         }
         Some(match operation {
@@ -129,11 +127,12 @@ impl Alarms {
         self.states.clone()
     }
 
-    fn is_too_often(&mut self, write: &'static str) -> bool {
+    /// A request has come, whatever becomes of it.
+    pub fn count(&mut self, operation: &str) {
+        let Some(write) = WRITES.into_iter().find(|write| *write == operation) else { return };
         let lately = self.lately.entry(write).or_default();
         lately.retain(|at| at.elapsed() < Duration::from_secs(1));
         lately.push_back(Instant::now());
-        self.limited && lately.len() > A_SECOND
     }
 
     /// An update keeps the state, and takes no tags.

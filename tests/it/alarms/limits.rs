@@ -61,6 +61,10 @@ fn tags(count: usize) -> Value {
     Value::Array((0..count).map(|n| cbor!({ "Key" => format!("k{n}"), "Value" => "v" }).unwrap()).collect())
 }
 
+fn tag(key: usize, value: usize) -> Value {
+    cbor!([{ "Key" => "k".repeat(key), "Value" => "v".repeat(value) }]).unwrap()
+}
+
 #[track_caller]
 fn taken(alarm: &Value, expected: bool) {
     let found = check(alarm);
@@ -95,6 +99,18 @@ fn an_alarm_on_a_single_metric_is_taken_within_its_limits() {
         ("ComparisonOperator", "LessThanThreshold".into(), "LessThan".into()),
         ("Threshold", 0.5.into(), Value::Null),
         ("Tags", tags(50), tags(51)),
+        ("Tags", tag(128, 256), tag(129, 1)),
+        ("Tags", tag(1, 0), tag(0, 0)),
+        ("Tags", tag(1, 1), tag(1, 257)),
+        ("Namespace", "a:EFS".into(), ":EFS".into()),
+        ("ActionsEnabled", false.into(), "false".into()),
+        ("AlarmDescription", "7".into(), 7.into()),
+        ("Threshold", 7.0.into(), "7".into()),
+        ("Period", 60.into(), 60.0.into()),
+        ("Unit", "Kilobytes/Second".into(), "KiloBytes/Second".into()),
+        ("Unit", "Bits".into(), "bits".into()),
+        ("Dimensions", dimensions(1), cbor!([{ "Name" => "a", "Value" => "v", "Key" => "a" }]).unwrap()),
+        ("EvaluationWindow", cbor!({ "SlidingWindow" => {} }).unwrap(), "SlidingWindow".into()),
     ] {
         taken(&single(vec![(member, good)]), true);
         taken(&single(vec![(member, bad)]), false);
@@ -106,6 +122,9 @@ fn an_alarm_on_a_single_metric_is_taken_within_its_limits() {
     }
     for defaulted in ["DatapointsToAlarm", "TreatMissingData"] {
         taken(&single(vec![(defaulted, Value::Null)]), true);
+    }
+    for unknown in ["AlarmNames", "Metric", "EvaluationCriteria", "ThresholdMetricId"] {
+        taken(&single(vec![(unknown, "a".into())]), false);
     }
     taken(&single(vec![("ExtendedStatistic", "p99".into())]), false);
     taken(&single(vec![("Statistic", Value::Null), ("ExtendedStatistic", "p99".into())]), true);
@@ -137,6 +156,24 @@ fn an_alarm_on_metric_math_is_taken_within_its_limits() {
     }
     taken(&of(metrics(1), expression("e", "MAX(SEARCH('x', 'Sum', 60))", true)), false);
     taken(&math(Vec::new()), false);
+    let other = |of: Value, name: &str, value: Value| with(of, vec![(name, value)]);
+    let stat = |name: &str, value: Value| {
+        let stat = cbor!({ "Metric" => { "Namespace" => "a", "MetricName" => "b" }, "Period" => 60, "Stat" => "Sum" });
+        other(metric("m0", 60), "MetricStat", other(stat.unwrap(), name, value))
+    };
+    let of_other = cbor!({ "Namespace" => "a", "Name" => "b" }).unwrap();
+    for (query, good) in [
+        (other(metric("m0", 60), "Label", "l".into()), true),
+        (other(metric("m0", 60), "Color", "l".into()), false),
+        (other(metric("m0", 60), "ReturnData", "false".into()), false),
+        (stat("Unit", "Bytes".into()), true),
+        (stat("Unit", "Byte".into()), false),
+        (stat("Statistic", "Sum".into()), false),
+        (stat("Metric", of_other), false),
+        (stat("Metric", Value::Null), false),
+    ] {
+        taken(&of(vec![query], sum()), good);
+    }
     // Not both ways at once.
     taken(&with(of(metrics(1), sum()), vec![("MetricName", "a".into()), ("Namespace", "b".into())]), false);
     taken(&with(of(metrics(1), sum()), vec![("Period", 60.into())]), false);

@@ -41,7 +41,7 @@ const LARGEST: f64 = 2.348_542_582_773_833_2e108;
 /// 2^-360, which an older edition of MetricDatum named as the lower end.
 const SMALLEST: f64 = 4.257_959_840_008_151e-109;
 
-const UNITS: [&str; 27] = [
+pub const UNITS: [&str; 27] = [
     "Seconds",
     "Microseconds",
     "Milliseconds",

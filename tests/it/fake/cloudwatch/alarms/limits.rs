@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use ciborium::Value;
 
 use crate::fake::cloudwatch::{Refused, member, text};
+use crate::fake::limits::UNITS;
 
 const PAYLOAD: usize = 120 * 1024;
 const STATISTICS: [&str; 5] = ["SampleCount", "Average", "Sum", "Minimum", "Maximum"];
@@ -20,6 +21,51 @@ const MISSING: [&str; 4] = ["missing", "notBreaching", "breaching", "ignore"];
 const SINGLE: [&str; 7] =
     ["MetricName", "Namespace", "Dimensions", "Period", "Statistic", "ExtendedStatistic", "Unit"];
 
+/// The members of a structure, and what each is.
+type Shape = &'static [(&'static str, fn(&Value) -> bool)];
+
+const ALARM: Shape = &[
+    ("AlarmName", Value::is_text),
+    ("AlarmDescription", Value::is_text),
+    ("ActionsEnabled", Value::is_bool),
+    ("OKActions", Value::is_array),
+    ("AlarmActions", Value::is_array),
+    ("InsufficientDataActions", Value::is_array),
+    ("MetricName", Value::is_text),
+    ("Namespace", Value::is_text),
+    ("Statistic", Value::is_text),
+    ("ExtendedStatistic", Value::is_text),
+    ("Dimensions", Value::is_array),
+    ("Period", Value::is_integer),
+    ("Unit", is_unit),
+    ("EvaluationPeriods", Value::is_integer),
+    ("DatapointsToAlarm", Value::is_integer),
+    ("Threshold", Value::is_float),
+    ("ComparisonOperator", Value::is_text),
+    ("TreatMissingData", Value::is_text),
+    ("EvaluateLowSampleCountPercentile", Value::is_text),
+    ("Metrics", Value::is_array),
+    ("Tags", Value::is_array),
+    ("EvaluationWindow", Value::is_map),
+    ("WarmUpConfiguration", Value::is_map),
+    ("ActionConfiguration", Value::is_map),
+];
+const QUERY: Shape = &[
+    ("Id", Value::is_text),
+    ("MetricStat", Value::is_map),
+    ("Expression", Value::is_text),
+    ("Label", Value::is_text),
+    ("ReturnData", Value::is_bool),
+    ("Period", Value::is_integer),
+    ("AccountId", Value::is_text),
+];
+const STAT: Shape =
+    &[("Metric", Value::is_map), ("Period", Value::is_integer), ("Stat", Value::is_text), ("Unit", is_unit)];
+const METRIC: Shape =
+    &[("Namespace", Value::is_text), ("MetricName", Value::is_text), ("Dimensions", Value::is_array)];
+const DIMENSION: Shape = &[("Name", Value::is_text), ("Value", Value::is_text)];
+const TAG: Shape = &[("Key", Value::is_text), ("Value", Value::is_text)];
+
 type Checked<T = ()> = Result<T, Refused>;
 
 /// The code that CloudWatch gives for everything that is wrong with an alarm.
@@ -31,8 +77,23 @@ fn must(holds: bool, message: impl Into<String>) -> Checked {
     if holds { Ok(()) } else { invalid(message) }
 }
 
+fn is_unit(unit: &Value) -> bool {
+    unit.as_text().is_some_and(|unit| UNITS.contains(&unit))
+}
+
+/// Each member is one that there is, and what it must be.
+fn shaped(structure: &Value, shape: Shape) -> Checked {
+    for (name, value) in structure.as_map().into_iter().flatten() {
+        let known = shape.iter().find(|(known, _)| name.as_text() == Some(known));
+        must(known.is_some(), format!("{name:?} is no member"))?;
+        must(known.is_some_and(|(_, is)| is(value)), format!("{name:?} is of another type"))?;
+    }
+    must(structure.is_map(), "a structure is missing")
+}
+
 /// Whether CloudWatch takes the alarm.
 pub fn check(alarm: &Value) -> Checked {
+    shaped(alarm, ALARM)?;
     let mut bytes = Vec::new();
     ciborium::into_writer(alarm, &mut bytes).unwrap();
     must(bytes.len() <= PAYLOAD, "the request is larger than 120 KB")?;
@@ -48,8 +109,14 @@ pub fn check(alarm: &Value) -> Checked {
         };
         must(actions.iter().all(fits), format!("{kind}: invalid arn syntax"))?;
     }
-    let tags = list(alarm, "Tags").len();
-    must(tags <= 50, "at most 50 tags")?;
+    let tags = list(alarm, "Tags");
+    must(tags.len() <= 50, "at most 50 tags")?;
+    for tag in tags {
+        shaped(tag, TAG)?;
+        let fits = text(tag, "Key").is_some_and(|key| (1..=128).contains(&key.chars().count()))
+            && text(tag, "Value").is_some_and(|value| value.chars().count() <= 256);
+        must(fits, "a tag has a Key of 1 to 128 characters and a Value of at most 256")?;
+    }
     let periods = integer(alarm, "EvaluationPeriods").unwrap_or(0);
     must(periods >= 1, "EvaluationPeriods must be at least 1")?;
     let datapoints = integer(alarm, "DatapointsToAlarm").unwrap_or(periods);
@@ -58,7 +125,7 @@ pub fn check(alarm: &Value) -> Checked {
     must(MISSING.contains(&missing), "TreatMissingData is none that there is")?;
     let operator = text(alarm, "ComparisonOperator").unwrap_or_default();
     must(OPERATORS.contains(&operator), "ComparisonOperator is none that there is")?;
-    must(member(alarm, "Threshold").is_some_and(Value::is_float), "Threshold must be a number")?;
+    must(member(alarm, "Threshold").is_some(), "Threshold is required")?;
     let period = match (member(alarm, "MetricName").is_some(), list(alarm, "Metrics")) {
         (true, []) => single(alarm)?,
         (false, metrics @ [_, ..]) => {
@@ -78,7 +145,7 @@ pub fn check(alarm: &Value) -> Checked {
 
 /// Its period.
 fn single(alarm: &Value) -> Checked<i64> {
-    metric(alarm)?;
+    series(alarm)?;
     let statistic = text(alarm, "Statistic");
     must(
         statistic.is_some() != text(alarm, "ExtendedStatistic").is_some(),
@@ -97,6 +164,7 @@ fn math(metrics: &[Value]) -> Checked<i64> {
     must(returning == 1, "Exactly one element of the metrics list should return data.")?;
     let (mut ids, mut all) = (BTreeSet::new(), BTreeSet::new());
     for query in metrics {
+        shaped(query, QUERY)?;
         let id = text(query, "Id").unwrap_or_default();
         let fits = id.starts_with(|first: char| first.is_ascii_lowercase())
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -104,7 +172,10 @@ fn math(metrics: &[Value]) -> Checked<i64> {
         must(fits && ids.insert(id), format!("Id {id:?} is taken or no id"))?;
         match (member(query, "MetricStat"), text(query, "Expression")) {
             (Some(stat), None) => {
-                metric(member(stat, "Metric").unwrap_or(&Value::Null))?;
+                shaped(stat, STAT)?;
+                let metric = member(stat, "Metric").unwrap_or(&Value::Null);
+                shaped(metric, METRIC)?;
+                series(metric)?;
                 must(text(stat, "Stat").is_some_and(|stat| !stat.is_empty()), "Stat is required")?;
                 all.insert(period(stat)?);
             }
@@ -123,15 +194,19 @@ fn math(metrics: &[Value]) -> Checked<i64> {
     Ok(all.into_iter().next().unwrap())
 }
 
-fn metric(metric: &Value) -> Checked {
+/// Its namespace, name and dimensions.
+fn series(metric: &Value) -> Checked {
     for name in ["Namespace", "MetricName"] {
         let length = text(metric, name).unwrap_or_default().len();
         must((1..=255).contains(&length), format!("{name} must have 1 to 255 characters"))?;
     }
+    let namespace = text(metric, "Namespace").unwrap_or_default();
+    must(!namespace.starts_with(':'), "Namespace must not start with a colon")?;
     let dimensions = list(metric, "Dimensions");
     must(dimensions.len() <= 30, "at most 30 dimensions")?;
     let mut names = BTreeSet::new();
     for dimension in dimensions {
+        shaped(dimension, DIMENSION)?;
         let name = text(dimension, "Name").unwrap_or_default();
         let value = text(dimension, "Value").unwrap_or_default();
         let fits = (1..=255).contains(&name.len()) && (1..=1024).contains(&value.len());

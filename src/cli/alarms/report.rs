@@ -14,7 +14,7 @@ use crate::provision::alarms::{Skipped, monthly_usd, time};
 use crate::provision::diff::{Line, unified};
 use crate::provision::plan::{Change, Plan, Step};
 
-/// Alarms to create that are told one by one; more are told by kind.
+/// Alarms with which the same is done that are told one by one; more are counted.
 const TOLD: usize = 20;
 /// File systems that are named for each reason why some get no alarm.
 const NAMED: usize = 10;
@@ -37,47 +37,46 @@ impl Report<'_> {
         self.plan.writes().count() + self.deleted().len()
     }
 
-    /// One line for each change, then what is skipped, what it takes and what it costs.
+    /// What changes, then what is skipped, what it takes and what it costs.
     pub fn write(&self, coloured: bool, out: &mut impl Write) -> io::Result<()> {
-        let created: Vec<&Step> =
-            self.plan.steps.iter().filter(|step| step.change == Change::Create).collect();
-        let one_by_one = created.len() <= TOLD;
-        if !one_by_one {
-            let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-            for one in created.iter().filter_map(|step| self.situation.desired.get(&step.name)) {
-                *kinds.entry(&one.kind).or_default() += 1;
-            }
-            for (kind, number) in kinds {
-                line(("create", "32"), &alarms(number), &format!("of the kind {kind}"), coloured, out)?;
-            }
-        }
+        let (mut created, mut updated, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for step in &self.plan.steps {
-            let name = printable(step.name.as_bytes());
             match &step.change {
-                Change::Create if one_by_one => line(("create", "32"), &name, "", coloured, out)?,
+                Change::Create => created.push(self.row(step, "")),
                 Change::Update { before } => {
                     let told = format!("differs in {}", differing(step, before).join(", "));
-                    line(("update", "33"), &name, &told, coloured, out)?;
+                    updated.push(self.row(step, &told));
                 }
-                Change::Refuse { reason, .. } => line(("refuse", "35"), &name, reason, coloured, out)?,
-                Change::Create | Change::Keep => {}
+                Change::Refuse { reason, .. } => refused.push(self.row(step, reason)),
+                Change::Keep => {}
             }
         }
-        for name in self.deleted() {
-            let name_shown = printable(name.as_bytes());
-            line(("delete", "31"), &name_shown, &self.situation.why_left(name), coloured, out)?;
+        write_rows(("create", "32"), created, coloured, out)?;
+        write_rows(("update", "33"), updated, coloured, out)?;
+        write_rows(("refuse", "35"), refused, coloured, out)?;
+        if self.prune {
+            write_rows(("delete", "31"), self.leftover(""), coloured, out)?;
         }
         self.write_rest(out)
+    }
+
+    fn row<'b>(&'b self, step: &'b Step, told: &str) -> Row<'b> {
+        let kind = self.situation.desired.get(&step.name).map_or("", |one| &one.kind);
+        let each = if told.is_empty() { "" } else { ", each " };
+        Row { name: &step.name, told: told.to_owned(), of_many: format!("of the kind {kind}{each}{told}") }
+    }
+
+    /// Those of ours that should not be, with why.
+    fn leftover(&self, more: &str) -> Vec<Row<'_>> {
+        let told = |name: &String| format!("{}{more}", self.situation.why_left(name));
+        let rows = self.plan.leftover.iter().map(|name| (name, told(name)));
+        rows.map(|(name, told)| Row { name, of_many: told.clone(), told }).collect()
     }
 
     /// What there is besides the changes.
     pub fn write_rest(&self, out: &mut impl Write) -> io::Result<()> {
         if !self.prune {
-            for name in &self.plan.leftover {
-                let name_shown = printable(name.as_bytes());
-                let why = self.situation.why_left(name);
-                writeln!(out, "  useless {name_shown}  {why}: --prune deletes it")?;
-            }
+            write_rows(("useless", ""), self.leftover(": --prune deletes it"), false, out)?;
         }
         write_skipped(&self.situation.skipped, out)?;
         match self.changes() {
@@ -85,7 +84,7 @@ impl Report<'_> {
                 let should_be = if self.plan.kept() == 1 { "it should be" } else { "they should be" };
                 writeln!(out, "no changes: {} as {should_be}", are(self.plan.kept()))?;
             }
-            _ => writeln!(out, "{}: about {} s", self.sum(), self.seconds())?,
+            _ => writeln!(out, "{}: about {}", self.sum(), about(self.seconds()))?,
         }
         if self.plan.steps.is_empty() {
             return Ok(());
@@ -181,15 +180,41 @@ pub fn lines(step: &Step) -> Vec<Line> {
     }
 }
 
-fn line(
+/// What is told of one alarm.
+struct Row<'a> {
+    name: &'a str,
+    told: String,
+    /// The same of one among many, whose names are not told.
+    of_many: String,
+}
+
+/// A line for each, or, of more than [`TOLD`], for all of which the same is told.
+fn write_rows(
     (verb, colour): (&str, &str),
-    name: &str,
-    more: &str,
+    rows: Vec<Row<'_>>,
     coloured: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    let lines: Vec<(String, String)> = if rows.len() <= TOLD {
+        rows.into_iter().map(|row| (printable(row.name.as_bytes()), row.told)).collect()
+    } else {
+        let mut same: BTreeMap<String, usize> = BTreeMap::new();
+        rows.into_iter().for_each(|row| *same.entry(row.of_many).or_default() += 1);
+        same.into_iter().map(|(told, number)| (alarms(number), told)).collect()
+    };
+    let space = " ".repeat("useless ".len().saturating_sub(verb.len()));
     let verb = if coloured { format!("\x1b[{colour}m{verb}\x1b[0m") } else { verb.to_owned() };
-    writeln!(out, "{}", format!("  {verb}  {name}  {more}").trim_end())
+    lines
+        .iter()
+        .try_for_each(|(what, told)| writeln!(out, "{}", format!("  {verb}{space}{what}  {told}").trim_end()))
+}
+
+/// `6 s`, `54 min`.
+fn about(seconds: u64) -> String {
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        _ => format!("{} min", seconds.div_ceil(60)),
+    }
 }
 
 /// `1 alarm`, `2 alarms`.

@@ -137,6 +137,39 @@ fn without_topics_alarms_keep_theirs_and_new_ones_have_none() {
 }
 
 #[test]
+fn more_alarms_than_twenty_are_counted_and_the_time_is_told_in_minutes() {
+    let account = account();
+    for number in 0..300 {
+        account.efs.create(format!("fs-{number:08x}").leak(), &[]);
+    }
+    account.efs.set_page(100);
+    let stalled = ["mount-stalled", "credits-any", "--dry-run", "--sns", PAGES];
+    let created = alarms(&account, "apply", &stalled);
+    // 303 times 0.4 s are 121.2 s.
+    let expected = "  create  302 alarms  of the kind mount-stalled\n";
+    assert!(created.out.contains(expected), "{}", created.out);
+    assert!(created.out.contains("\n303 alarms to create: about 3 min\n"), "{}", created.out);
+
+    // Those of 23 file systems are there, and tell another topic.
+    assert_eq!(apply(&account, &["--file-system", FS_A, "mount-stalled", "--sns", TICKETS]).code, Some(0));
+    let ids: Vec<String> = (0..22).map(|number| format!("fs-{number:08x}")).collect();
+    account.cloudwatch.alarms(|alarms| {
+        let of = |id: &str| name(id, "mount-stalled");
+        ids.iter().for_each(|id| alarms.copy(&of(FS_A), &of(id)));
+    });
+    let told = |expected: &str| {
+        let ended = alarms(&account, "apply", &stalled);
+        assert!(ended.out.contains(expected), "{}", ended.out);
+    };
+    told("  update  1 alarm  of the kind mount-stalled, each differs in AlarmActions\n");
+    let more = "AlarmActions, AlarmDescription, Dimensions";
+    told(&format!("  update  22 alarms  of the kind mount-stalled, each differs in {more}\n"));
+    // One of each is useless when they are gone.
+    ids.iter().for_each(|id| account.efs.delete(id));
+    told("  useless 1 alarm  fs-00000015 is gone: --prune deletes it\n");
+}
+
+#[test]
 fn pages_and_tickets_go_to_their_topics() {
     let account = account();
     let topics = ["--page-sns", PAGES, "--ticket-sns", TICKETS, "--ok-sns", TICKETS];

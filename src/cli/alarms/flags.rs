@@ -1,7 +1,5 @@
 //! Which alarms are meant, of what, and who is told.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 
 use super::situation::Rendering;
@@ -118,23 +116,16 @@ impl Flags {
     }
 
     /// Refuses a NAME of nothing: it is misspelled.
-    pub fn check_names(
-        &self,
-        Rendering { target, alarms }: &Rendering,
-        found: &[Found],
-    ) -> Result<(), UsageError> {
+    pub fn check_names(&self, rendering: &Rendering, found: &[Found]) -> Result<(), UsageError> {
+        let Rendering { target, alarms, kinds } = rendering;
         let is_there = |wanted: &String| {
-            let made = alarms.rendered.iter();
-            let mut made =
-                made.map(|one| (one.alarm.alarm_name.as_str(), &one.kind, one.file_system.as_ref()));
-            let mut skipped = alarms.skipped.iter().map(|one| ("", &one.kind, Some(&one.file_system)));
-            made.any(|(name, kind, of)| is(wanted, name, kind, of))
-                || skipped.any(|(name, kind, of)| is(wanted, name, kind, of))
+            kinds.contains(wanted)
+                || target.file_systems.iter().any(|system| system.id.as_str() == wanted)
+                || alarms.rendered.iter().any(|one| one.alarm.alarm_name == *wanted)
                 || found.iter().any(|found| names(wanted, &found.name, &target.region))
         };
         let Some(nothing) = self.names.iter().find(|wanted| !is_there(wanted)) else { return Ok(()) };
-        let kinds: BTreeSet<&str> = alarms.rendered.iter().map(|one| one.kind.as_str()).collect();
-        let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+        let kinds = kinds.join(", ");
         Err(UsageError(format!(
             "no alarm is {nothing:?}; allowed: a file system, an alarm's whole name, or a kind: {kinds}"
         )))

@@ -20,6 +20,8 @@ use crate::provision::{Mark, Target};
 pub struct Rendering {
     pub target: Target,
     pub alarms: alarms::Alarms,
+    /// All kinds that there are, whether a file system has them or not.
+    pub kinds: Vec<String>,
 }
 
 async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow::Result<Rendering> {
@@ -28,7 +30,7 @@ async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow:
     let target = flags.target.target(config, session).await?;
     let thresholds = thresholds(&config.alarms);
     let alarms = alarms::render(&target, &thresholds, &actions, &templates).map_err(|bad| mistakes(&bad))?;
-    Ok(Rendering { target, alarms })
+    Ok(Rendering { target, alarms, kinds: templates.into_keys().collect() })
 }
 
 /// When alarms go off, as configured.
@@ -79,7 +81,7 @@ pub async fn look(flags: &Flags, config: &Config) -> anyhow::Result<Situation> {
     let alarms = Alarms::of(&session);
     let found = alarms.beginning_with(PREFIX).await?;
     flags.check_names(&rendering, &found)?;
-    let Rendering { target, alarms: rendered } = flags.of(rendering);
+    let Rendering { target, alarms: rendered, .. } = flags.of(rendering);
     let region = target.region.clone();
     let named = |one: Rendered| (one.alarm.alarm_name.clone(), one);
     let mut desired: BTreeMap<String, Rendered> = rendered.rendered.into_iter().map(named).collect();

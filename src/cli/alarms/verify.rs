@@ -28,7 +28,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     flags: Flags,
     /// Set this alarm off, to see the page arrive: to ALARM, and after --hold back to OK
-    #[arg(long, value_name = "ALARM", conflicts_with_all = ["names", "all"])]
+    #[arg(long, value_name = "ALARM", conflicts_with_all = ["names", "all", "file_systems", "page", "ticket", "both", "ok"])]
     fire: Option<String>,
     /// Seconds for which a fired alarm is left in ALARM
     #[arg(long, value_name = "SECONDS", requires = "fire", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=60))]

@@ -238,4 +238,15 @@ fn a_misspelled_name_is_told() {
                     client-latency, credits-any, credits-depletion-page, credits-depletion-ticket, credits-low, \
                     mount-stalled, percent-io-limit, publisher-silent, throughput-utilisation; try --help\n";
     says(&apply(&account, &["credit-low"]), 2, expected);
+    // A kind is one even where no file system has it.
+    account.efs.delete(FS_A);
+    account.efs.delete(FS_B);
+    says(&apply(&account, &["credit-low"]), 2, expected);
+    let none = apply(&account, &["credits-low"]);
+    assert!(
+        none.code == Some(0) && none.out.contains("no changes: 0 alarms are"),
+        "{}{}",
+        none.out,
+        none.err
+    );
 }

@@ -230,6 +230,10 @@ fn what_would_reach_nobody_is_not_fired() {
     refuses("is of efsmon owner storage, region eu-west-1: give its --owner");
     edit("AlarmDescription", "by hand".into());
     refuses("was not made by efsmon, or somebody took its mark away: it is not fired");
+    for flags in [["--sns", PAGES], ["--file-system", FS_A]] {
+        let ignored = alarms(&account, "verify", &[&["--fire", &low, "--yes"], &flags[..]].concat());
+        assert!(ignored.code == Some(2) && ignored.err.contains("cannot be used with"), "{}", ignored.err);
+    }
     let other = alarms(&account, "verify", &["--fire", "efsmon-x", "--yes"]);
     assert_eq!(other.err, "efsmon: there is no alarm efsmon-x in eu-west-1\n");
     assert_eq!(account.cloudwatch.alarms(|alarms| alarms.states()), []);

@@ -1,5 +1,6 @@
 //! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and how a plan is shown.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -212,7 +213,9 @@ impl TargetFlags {
             archive_bytes: 0,
             zone: None,
         };
-        Ok(self.target_of(config, &region, self.file_systems.iter().map(unknown).collect()))
+        let mut seen = BTreeSet::new();
+        let once = self.file_systems.iter().filter(|id| seen.insert(*id));
+        Ok(self.target_of(config, &region, once.map(unknown).collect()))
     }
 
     fn target_of(&self, config: &Config, region: &str, file_systems: Vec<FileSystem>) -> Target {

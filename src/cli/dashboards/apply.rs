@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::super::UsageError;
-use super::super::provision::{ChangeFlags, TargetFlags, coloured, confirm, note, wait, write_json};
+use super::super::provision::{
+    ChangeFlags, TargetFlags, check_json, coloured, confirm, note, wait, write_json,
+};
 use super::comparison::{Comparison, compare};
 use super::result::{Outcome, Results};
 use super::tag::{self, Tag};
@@ -44,10 +45,7 @@ pub struct ApplyArgs {
 ///
 /// A bad configuration or template; what AWS refuses; what is somebody else's.
 pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.json && !args.change.yes && !args.change.dry_run {
-        let text = "found --json alone, which shows no plan; allowed: with --yes or --dry-run";
-        return Err(UsageError(text.to_owned()).into());
-    }
+    check_json(args.json, args.change.yes, args.change.dry_run)?;
     let tags = tag::pairs(&args.tags)?;
     wait(async {
         let comparison = compare(&args.target, &args.names, args.change.adopt, args.prune).await?;

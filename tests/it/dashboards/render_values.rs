@@ -282,7 +282,7 @@ fn points(widget: &Value, id: &str, samples: &Samples) -> Vec<(i64, f64)> {
 }
 
 #[test]
-fn what_the_hosts_do_not_explain_is_drawn_from_a_fifth_on() {
+fn what_the_hosts_do_not_explain_is_drawn_above_a_fifth() {
     let widget = widget("one", "Metered by EFS");
     let of = [("FileSystemId", ANY)];
     let (metered, estimate) =

@@ -18,6 +18,7 @@ use super::call::{CallError, call_error};
 use crate::alarm::{Alarm, Comparison, MissingData};
 use crate::iam::Place;
 use crate::metricmath;
+use crate::provision::Mark;
 
 mod described;
 
@@ -54,6 +55,23 @@ pub struct Found {
     pub configured: Option<i64>,
     /// Whether CloudWatch says that it cannot evaluate it.
     pub broken: bool,
+}
+
+impl Found {
+    /// Whether CloudWatch does something when its state changes.
+    pub fn actions_enabled(&self) -> bool {
+        self.body.get("ActionsEnabled") == Some(&Value::Bool(true))
+    }
+
+    /// Its actions of that kind: `AlarmActions`, `OKActions`.
+    pub fn actions(&self, kind: &str) -> impl Iterator<Item = &str> {
+        self.body.get(kind).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// Whose it is. None: nothing in its description says so.
+    pub fn mark(&self) -> Option<Mark> {
+        Mark::find(self.body.get("AlarmDescription")?.as_str()?)
+    }
 }
 
 /// A state that an alarm is set to.

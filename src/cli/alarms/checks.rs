@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::list::{actions, actions_enabled};
 use super::situation::Situation;
 use crate::aws::alarms::Found;
 use crate::names::printable;
@@ -33,7 +32,7 @@ pub fn is_topic(arn: &str) -> bool {
 pub fn topics<'a>(found: impl Iterator<Item = &'a Found>) -> BTreeSet<&'a str> {
     let kinds = ["AlarmActions", "OKActions", "InsufficientDataActions"];
     found
-        .flat_map(|found| kinds.into_iter().flat_map(|kind| actions(found, kind)))
+        .flat_map(|found| kinds.into_iter().flat_map(|kind| found.actions(kind)))
         .filter(|arn| is_topic(arn))
         .collect()
 }
@@ -54,10 +53,10 @@ pub fn wrong(step: &Step, situation: &Situation, topics: &BTreeMap<&str, Topic>,
         }
         Change::Create | Change::Keep => {}
     }
-    if !actions_enabled(found) {
+    if !found.actions_enabled() {
         wrong.push("has its actions switched off".to_owned());
     }
-    if actions(found, "AlarmActions").next().is_none() {
+    if found.actions("AlarmActions").next().is_none() {
         wrong.push("has no actions: nobody is told".to_owned());
     }
     let missing = self::topics(std::iter::once(found)).into_iter().filter_map(|arn| match topics.get(arn) {

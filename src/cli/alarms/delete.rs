@@ -6,9 +6,9 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::flags;
 use super::report::alarms;
 use super::write;
-use super::{flags, situation};
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::{AccountFlags, check_json, confirm, wait, write_json};
 use crate::names::printable;
@@ -99,13 +99,13 @@ fn write_plan(ours: &[String], mark: &Mark, out: &mut impl Write) -> io::Result<
 fn wanted(args: &DeleteArgs, mark: &Mark, found: &[Found]) -> anyhow::Result<Vec<String>> {
     let is = |found: &Found, wanted: &String| flags::names(wanted, &found.name, &mark.region);
     let (ours, others): (Vec<&Found>, Vec<&Found>) =
-        found.iter().partition(|found| situation::mark(found).as_ref() == Some(mark));
+        found.iter().partition(|found| found.mark().as_ref() == Some(mark));
     let is_ours = |wanted: &&String| ours.iter().any(|found| is(found, wanted));
     if let Some(wanted) = args.names.iter().find(|wanted| !is_ours(wanted)) {
         let Some(other) = others.iter().find(|found| is(found, wanted)) else {
             bail!("found NAME {wanted:?}, and no alarm of {mark} is that: efsmon alarms list");
         };
-        let (name, whose) = (printable(other.name.as_bytes()), whose(situation::mark(other).as_ref()));
+        let (name, whose) = (printable(other.name.as_bytes()), whose(other.mark().as_ref()));
         bail!("{name} {whose}; delete it in the console");
     }
     let asked = |found: &&Found| args.names.is_empty() || args.names.iter().any(|wanted| is(found, wanted));

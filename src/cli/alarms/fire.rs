@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::list::{actions, actions_enabled};
-use super::situation::mark;
 use super::write::stopped;
 use crate::aws::alarms::{Alarms, Found, State};
 use crate::cli::UsageError;
@@ -72,15 +70,15 @@ pub fn run(
 
 fn check(found: &Found, ours: &Mark) -> anyhow::Result<()> {
     let name = &found.name;
-    match mark(found) {
+    match found.mark() {
         Some(mark) if mark == *ours => {}
         Some(mark) => bail!("{name} is of {mark}: give its --owner"),
         None => bail!("{name} was not made by efsmon, or somebody took its mark away: it is not fired"),
     }
-    if !actions_enabled(found) {
+    if !found.actions_enabled() {
         bail!("{name} has its actions switched off: nothing would arrive");
     }
-    if actions(found, "AlarmActions").next().is_none() {
+    if found.actions("AlarmActions").next().is_none() {
         bail!("{name} has no actions: nothing would arrive; efsmon alarms apply --sns ARN gives it some");
     }
     if found.state == "ALARM" {
@@ -93,7 +91,7 @@ fn check(found: &Found, ours: &Mark) -> anyhow::Result<()> {
 }
 
 fn write_actions(found: &Found, kind: &str, out: &mut impl Write) -> std::io::Result<()> {
-    let mut arns = actions(found, kind).peekable();
+    let mut arns = found.actions(kind).peekable();
     if arns.peek().is_none() {
         return writeln!(out, "  nobody");
     }

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::flags::file_system;
-use super::situation::mark;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::{AccountFlags, wait, write_json};
 use crate::names::printable;
@@ -55,25 +54,15 @@ pub fn run(args: &ListArgs, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether CloudWatch does something when its state changes.
-pub fn actions_enabled(found: &Found) -> bool {
-    found.body.get("ActionsEnabled") == Some(&json!(true))
-}
-
-/// Its actions of that kind: `AlarmActions`, `OKActions`.
-pub fn actions<'a>(found: &'a Found, kind: &str) -> impl Iterator<Item = &'a str> {
-    found.body.get(kind).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
 fn row(found: &Found) -> [String; 5] {
     let all = ["AlarmActions", "OKActions", "InsufficientDataActions"];
-    let actions: usize = all.iter().map(|kind| actions(found, kind).count()).sum();
+    let actions: usize = all.iter().map(|kind| found.actions(kind).count()).sum();
     [
         printable(found.name.as_bytes()),
         found.state.clone(),
         since(found).unwrap_or_else(|| "-".to_owned()),
-        if actions_enabled(found) { actions.to_string() } else { "off".to_owned() },
-        mark(found).map_or("-".to_owned(), |mark| mark.owner.to_string()),
+        if found.actions_enabled() { actions.to_string() } else { "off".to_owned() },
+        found.mark().map_or("-".to_owned(), |mark| mark.owner.to_string()),
     ]
 }
 
@@ -87,10 +76,10 @@ fn document(found: &Found) -> Value {
         "state": found.state,
         "reason": found.reason,
         "since": since(found),
-        "actions_enabled": actions_enabled(found),
-        "alarm_actions": actions(found, "AlarmActions").collect::<Vec<_>>(),
-        "ok_actions": actions(found, "OKActions").collect::<Vec<_>>(),
-        "owner": mark(found).map(|mark| mark.owner.to_string()),
+        "actions_enabled": found.actions_enabled(),
+        "alarm_actions": found.actions("AlarmActions").collect::<Vec<_>>(),
+        "ok_actions": found.actions("OKActions").collect::<Vec<_>>(),
+        "owner": found.mark().map(|mark| mark.owner.to_string()),
         "file_system": file_system(&found.name).map(|id| id.to_string()),
     })
 }

@@ -11,10 +11,10 @@ use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::mistakes;
 use crate::config::{AlarmsConfig, Config};
+use crate::provision::Target;
 use crate::provision::alarms::{self, PREFIX, Rendered, Skipped, Thresholds};
 use crate::provision::comparable::comparable;
 use crate::provision::plan::{Existing, Plan};
-use crate::provision::{Mark, Target};
 
 /// What should be there, of all that the target has.
 pub struct Rendering {
@@ -123,7 +123,7 @@ impl Situation {
         let existing = self
             .found
             .iter()
-            .map(|(name, found)| (name.clone(), Existing { body: found.body.clone(), mark: mark(found) }));
+            .map(|(name, found)| (name.clone(), Existing { body: found.body.clone(), mark: found.mark() }));
         Ok(Plan::new(desired, &existing.collect(), &self.target.mark(), adopt))
     }
 
@@ -146,9 +146,4 @@ impl Situation {
         let skipped = self.skipped.iter().find(|skipped| skipped.kind == kind && skipped.file_system == of);
         skipped.map_or("efsmon has no such kind of alarm".to_owned(), |skipped| skipped.reason.clone())
     }
-}
-
-/// Whose it is.
-pub fn mark(found: &Found) -> Option<Mark> {
-    Mark::find(found.body.get("AlarmDescription")?.as_str()?)
 }

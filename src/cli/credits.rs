@@ -18,12 +18,13 @@ use super::provision::{coloured, wait, write_json};
 use crate::aws::Session;
 use crate::aws::file_systems::file_systems;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{AlarmsConfig, Config};
+use crate::config::Config;
 use crate::cost::prices::{self, AS_OF, REGION, thousands};
 use crate::credits::{FileSystem, Metrics, Outlook, Situation};
 use crate::metricmath::Window;
 use crate::model::FileSystemId;
 use crate::names::printable;
+use crate::provision::alarms::Thresholds;
 
 /// Tell how long burst credits last: mode, storage, balance, baseline, burn
 ///
@@ -83,7 +84,7 @@ struct Look<'a> {
     width: Option<usize>,
     colours: bool,
     /// From when on a depletion is coloured.
-    alarms: &'a AlarmsConfig,
+    alarms: &'a Thresholds,
 }
 
 /// Tells how long the credits last.
@@ -156,7 +157,7 @@ fn urgency(seen: &Seen) -> (u8, f64) {
     }
 }
 
-fn write(report: &Report, alarms: &AlarmsConfig, out: &mut impl Write) -> io::Result<()> {
+fn write(report: &Report, alarms: &Thresholds, out: &mut impl Write) -> io::Result<()> {
     let stdout = io::stdout();
     let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|_| stdout.is_terminal());
     let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);

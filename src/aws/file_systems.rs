@@ -30,8 +30,7 @@ pub async fn file_systems(session: &Session, only: &[FileSystemId]) -> Result<Ve
                 None => return Ok(found),
             }
         }
-        let message = "the list does not end: check AWS_ENDPOINT_URL and the proxy".to_owned();
-        return Err(CallError::Other { action: ACTION, message });
+        return Err(CallError::endless(ACTION));
     }
     for id in only {
         let answer = client.describe_file_systems().file_system_id(id.as_str()).send().await;

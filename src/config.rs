@@ -16,6 +16,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use checks::is_region;
 pub use load::{DEFAULT_FILE, Flag, Inputs, Loaded, load};
 pub use mounts::{MOUNT_SETTINGS, MountRule, MountText};
 pub use settings::{SETTINGS, Setting};

@@ -1,24 +1,27 @@
-//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and how a plan is shown.
+//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, files, questions, and how a plan is shown.
+
+mod files;
+pub mod tag;
 
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::Value;
 
+pub use files::write_each;
+
+use super::UsageError;
 use super::config::ConfigFlags;
 use crate::aws::file_systems::file_systems;
 use crate::aws::{NotReady, Session};
-use crate::config::Config;
+use crate::config::{Config, is_region};
 use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
 use crate::provision::dashboards::BadTemplate;
 use crate::provision::diff::Line;
 use crate::provision::{Mark, Owner, Target};
-
-/// Templates of one's own lie below this folder, if it is there: `dashboards/*.json`, `dashboards/alarms/*.json`.
-const TEMPLATES: &str = "/etc/efsmon/dashboards";
 
 /// Which account and Region.
 #[derive(Debug, Args)]
@@ -27,8 +30,15 @@ pub struct AccountFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", value_parser = region)]
     region: Option<String>,
+}
+
+fn region(text: &str) -> Result<String, String> {
+    match is_region(text) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: the name of a Region, such as eu-west-1".to_owned()),
+    }
 }
 
 /// Whose, and from which templates.
@@ -120,31 +130,7 @@ impl OwnFlags {
     ///
     /// A folder that was asked for, or a file in one, that cannot be read.
     pub fn templates(&self, folder: &str) -> anyhow::Result<Vec<(String, String)>> {
-        let root = self.templates.as_deref().unwrap_or(Path::new(TEMPLATES));
-        let place = root.join(folder);
-        let entries = match std::fs::read_dir(&place) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match self.templates.is_some() && folder.is_empty() {
-                    true => bail!("--templates {}: there is no such folder", place.display()),
-                    false => return Ok(Vec::new()),
-                }
-            }
-            entries => entries.with_context(|| format!("reading {}", place.display()))?,
-        };
-        let mut texts = Vec::new();
-        for entry in entries {
-            let path = entry.with_context(|| format!("reading {}", place.display()))?.path();
-            let (Some(name), Some("json")) =
-                (path.file_stem().and_then(|name| name.to_str()), extension(&path))
-            else {
-                continue;
-            };
-            let text =
-                std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-            texts.push((name.to_owned(), text));
-        }
-        texts.sort();
-        Ok(texts)
+        files::templates(self.templates.as_deref(), folder)
     }
 }
 
@@ -236,10 +222,6 @@ impl TargetFlags {
     }
 }
 
-fn extension(path: &Path) -> Option<&str> {
-    path.extension().and_then(|extension| extension.to_str())
-}
-
 /// Waits for a task that talks to AWS.
 ///
 /// # Errors
@@ -252,6 +234,20 @@ pub fn wait<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     // A thread may hang in the resolver for half a minute: nobody waits for its answer any more.
     tokio.shutdown_background();
     done
+}
+
+/// Refuses JSON where somebody would have to be asked, who sees no plan.
+///
+/// # Errors
+///
+/// `json` without one of the others.
+pub fn check_json(json: bool, yes: bool, dry_run: bool) -> Result<(), UsageError> {
+    match json && !yes && !dry_run {
+        true => Err(UsageError(
+            "found --json alone, which shows no plan; allowed: with --yes or --dry-run".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Asks on standard error for `expected`, typed out; `yes` answers for the person.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::flags::Flags;
 use super::report::write_skipped;
 use super::situation;
-use crate::cli::provision::{wait, write_json};
+use crate::cli::provision::{wait, write_each, write_json};
 
 /// Write the alarms as JSON, each as aws cloudwatch put-metric-alarm --cli-input-json takes it
 ///
@@ -40,23 +40,11 @@ pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
         bodies.insert(one.alarm.alarm_name.clone(), body);
     }
     if let Some(folder) = &args.out {
-        return write_files(folder, &bodies, out);
+        return write_each(folder, &bodies, out);
     }
     match (args.flags.names(), bodies.len(), bodies.values().next()) {
         ([_], 1, Some(body)) => write_json(body, out)?,
         _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
     }
     Ok(())
-}
-
-fn write_files(folder: &Path, bodies: &BTreeMap<String, Value>, out: &mut impl Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    for (name, body) in bodies {
-        let path = folder.join(format!("{name}.json"));
-        let mut text = Vec::new();
-        write_json(body, &mut text)?;
-        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        writeln!(out, "{}", path.display())?;
-    }
-    Ok(out.flush()?)
 }

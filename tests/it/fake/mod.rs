@@ -7,6 +7,7 @@ pub mod efs;
 pub mod imds;
 pub mod limits;
 pub mod proxy;
+mod query;
 pub mod server;
 pub mod sns;
 pub mod sts;

@@ -53,6 +53,11 @@ impl CallError {
     pub(super) fn endless(action: &'static str) -> CallError {
         CallError::Other { action, message: format!("the list does not end: {CHECK}") }
     }
+
+    /// Of an answer that is not AWS's, though it says that all is well: a portal's.
+    pub(super) fn stranger(action: &'static str) -> CallError {
+        CallError::Other { action, message: format!("the answer is not AWS's: {CHECK}") }
+    }
 }
 
 /// Where to look when what answers is not AWS.
@@ -217,6 +222,11 @@ mod tests {
             &SdkError::construction_failure("bad host label"),
             "cloudwatch:ListDashboards: no request can be made: check the Region (--region, publish.region, \
              AWS_REGION) and AWS_ENDPOINT_URL: bad host label",
+        );
+        let portal = HttpResponse::new(200.try_into().unwrap(), "<html>".into());
+        check(
+            &SdkError::response_error("not CBOR", portal),
+            "cloudwatch:ListDashboards: the answer is 200 without a reason: check AWS_ENDPOINT_URL and the proxy",
         );
         let gone = CredentialsError::provider_error("expired");
         let told = call_error("cloudwatch:ListDashboards", "*", &SdkFailure::construction_failure(gone));

@@ -24,6 +24,10 @@ pub async fn file_systems(session: &Session, only: &[FileSystemId]) -> Result<Ve
         for _ in 0..MAX_PAGES {
             let page = client.describe_file_systems().max_items(PAGE).set_marker(marker.take()).send().await;
             let page = page.map_err(|error| call_error(ACTION, "*", &error))?;
+            if page.file_systems.is_none() {
+                // EFS says an empty list. Taken for one, all alarms would be of file systems that are gone.
+                return Err(CallError::stranger(ACTION));
+            }
             found.extend(page.file_systems().iter().filter_map(file_system));
             match page.next_marker() {
                 Some(next) => marker = Some(next.to_owned()),

@@ -143,7 +143,7 @@ impl Alarms {
             .map_err(|error| tagging_error(call_error("cloudwatch:PutMetricAlarm", &resource, &error)))
     }
 
-    /// Deletes at most [`PAGE`] alarms: all or none of them.
+    /// Deletes at most [`PAGE`] alarms. Where one is not there, the others are deleted all the same.
     ///
     /// # Errors
     ///

@@ -1,16 +1,16 @@
-//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, files, questions, and how a plan is shown.
+//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and what is written.
 
-mod files;
 pub mod tag;
+mod writing;
 
+pub use writing::{coloured, note, write_bodies, write_diff, write_json};
+
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use serde_json::Value;
-
-pub use files::write_each;
 
 use super::UsageError;
 use super::config::ConfigFlags;
@@ -20,8 +20,10 @@ use crate::config::{Config, is_region};
 use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
 use crate::provision::dashboards::BadTemplate;
-use crate::provision::diff::Line;
 use crate::provision::{Mark, Owner, Target};
+
+/// Templates of one's own lie below this folder, if it is there: `*.json` and `alarms/*.json`.
+const TEMPLATES: &str = "/etc/efsmon/dashboards";
 
 /// Which account and Region.
 #[derive(Debug, Args)]
@@ -130,7 +132,31 @@ impl OwnFlags {
     ///
     /// A folder that was asked for, or a file in one, that cannot be read.
     pub fn templates(&self, folder: &str) -> anyhow::Result<Vec<(String, String)>> {
-        files::templates(self.templates.as_deref(), folder)
+        let root = self.templates.as_deref().unwrap_or(Path::new(TEMPLATES));
+        let place = root.join(folder);
+        let entries = match std::fs::read_dir(&place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match self.templates.is_some() && folder.is_empty() {
+                    true => bail!("--templates {}: there is no such folder", place.display()),
+                    false => return Ok(Vec::new()),
+                }
+            }
+            entries => entries.with_context(|| format!("reading {}", place.display()))?,
+        };
+        let mut texts = Vec::new();
+        for entry in entries {
+            let path = entry.with_context(|| format!("reading {}", place.display()))?.path();
+            let (Some(name), Some("json")) =
+                (path.file_stem().and_then(|name| name.to_str()), extension(&path))
+            else {
+                continue;
+            };
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            texts.push((name.to_owned(), text));
+        }
+        texts.sort();
+        Ok(texts)
     }
 }
 
@@ -198,7 +224,9 @@ impl TargetFlags {
             archive_bytes: 0,
             zone: None,
         };
-        Ok(self.target_of(config, &region, self.file_systems.iter().map(unknown).collect()))
+        let mut seen = BTreeSet::new();
+        let once = self.file_systems.iter().filter(|id| seen.insert(*id));
+        Ok(self.target_of(config, &region, once.map(unknown).collect()))
     }
 
     fn target_of(&self, config: &Config, region: &str, file_systems: Vec<FileSystem>) -> Target {
@@ -222,6 +250,10 @@ impl TargetFlags {
     }
 }
 
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
 /// Waits for a task that talks to AWS.
 ///
 /// # Errors
@@ -236,15 +268,15 @@ pub fn wait<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     done
 }
 
-/// Refuses JSON where somebody would have to be asked, who sees no plan.
+/// Refuses --json where somebody would have to be asked: standard output is for a program then.
 ///
 /// # Errors
 ///
-/// `json` without one of the others.
+/// --json with neither --yes nor --dry-run.
 pub fn check_json(json: bool, yes: bool, dry_run: bool) -> Result<(), UsageError> {
     match json && !yes && !dry_run {
         true => Err(UsageError(
-            "found --json alone, which shows no plan; allowed: with --yes or --dry-run".to_owned(),
+            "found --json alone, which asks nothing; allowed: with --yes or --dry-run".to_owned(),
         )),
         false => Ok(()),
     }
@@ -277,36 +309,4 @@ pub fn confirm(question: &str, expected: &str, yes: bool) -> anyhow::Result<()> 
 pub fn mistakes(bad: &[BadTemplate]) -> anyhow::Error {
     let lines: Vec<_> = bad.iter().map(|bad| format!("\n  {bad}")).collect();
     anyhow!("nothing was done, because of the templates:{}", lines.concat())
-}
-
-/// A note to standard error. Nobody is left to tell when it is closed.
-pub fn note(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "efsmon: {text}");
-}
-
-/// Whether standard output takes colours.
-pub fn coloured() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes a diff.
-///
-/// # Errors
-///
-/// A writer that takes no more.
-pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::Result<()> {
-    lines.iter().try_for_each(|line| writeln!(out, "{}", line.print(coloured)))
-}
-
-/// A JSON document for programs.
-///
-/// # Errors
-///
-/// A writer that takes no more.
-pub fn write_json(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    // Strings have no raw ends of lines, so that those there are lie between the tokens.
-    for line in format!("{value:#}").split('\n') {
-        writeln!(out, "{}", crate::names::safe_json(line))?;
-    }
-    out.flush()
 }

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::Value;
 
 use super::flags::Flags;
 use super::report::write_skipped;
 use super::situation;
-use crate::cli::provision::{wait, write_each, write_json};
+use crate::cli::provision::{wait, write_bodies};
 
 /// Write the alarms as JSON, each as aws cloudwatch put-metric-alarm --cli-input-json takes it
 ///
@@ -39,12 +38,5 @@ pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let body = serde_json::to_value(&one.alarm).context("writing an alarm")?;
         bodies.insert(one.alarm.alarm_name.clone(), body);
     }
-    if let Some(folder) = &args.out {
-        return write_each(folder, &bodies, out);
-    }
-    match (args.flags.names(), bodies.len(), bodies.values().next()) {
-        ([_], 1, Some(body)) => write_json(body, out)?,
-        _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
-    }
-    Ok(())
+    write_bodies(bodies, args.flags.names().len() == 1, args.out.as_deref(), out)
 }

@@ -9,14 +9,13 @@ use super::super::provision::{
     ChangeFlags, TargetFlags, check_json, coloured, confirm, note, wait, write_json,
 };
 use super::comparison::{Comparison, compare};
-use super::diff::lines;
 use super::result::{Outcome, Results};
 use super::{as_it_should_be, counted, subject};
 use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};
 use crate::provision::Mark;
 use crate::provision::dashboards::mark_of;
-use crate::provision::diff::counts;
+use crate::provision::diff::{counts, lines};
 use crate::provision::plan::{Change, Plan, Step, whose};
 
 /// Arguments of `efsmon dashboards apply`

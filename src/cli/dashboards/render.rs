@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 
-use super::super::provision::{TargetFlags, mistakes, wait, write_each, write_json};
+use super::super::provision::{TargetFlags, mistakes, wait, write_bodies};
 use super::comparison::rendered;
 use crate::provision::dashboards::templates;
 
@@ -38,12 +37,5 @@ pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
         }
     })?;
     let bodies = rendered(&target, &templates, &args.names)?;
-    if let Some(folder) = &args.out {
-        return write_each(folder, &bodies, out);
-    }
-    match (args.names.as_slice(), bodies.values().next()) {
-        ([_], Some(body)) => write_json(body, out)?,
-        _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
-    }
-    Ok(())
+    write_bodies(bodies, args.names.len() == 1, args.out.as_deref(), out)
 }

@@ -16,6 +16,8 @@ const MINUTE: i64 = 60;
 const INSIGHTS_SECONDS: u32 = 3 * 3600;
 /// One that looks back longer is evaluated once an hour only.
 const DAY: u32 = 86_400;
+/// Each range that CloudWatch may look back on is followed by itself, and there are about as many as periods.
+const MOST_PERIODS: u32 = 180;
 
 /// Data of a metric, one entry a minute.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,6 +186,12 @@ impl Watch {
         }
         if insights && period.saturating_mul(n) > INSIGHTS_SECONDS {
             return Err(not_modelled(alarm, "a Metrics Insights alarm sees three hours at most"));
+        }
+        if n > MOST_PERIODS {
+            return Err(not_modelled(
+                alarm,
+                &format!("found {n} evaluation periods; known: at most {MOST_PERIODS}"),
+            ));
         }
         let ranges = evaluation_ranges(n, period).collect();
         Ok(Watch {

@@ -253,6 +253,9 @@ fn what_is_not_modelled_is_refused() {
     assert!(refused(&alarm(30, 1, 1, "missing")).contains("periods of whole minutes"));
     assert!(refused(&alarm(3600, 1, 25, "missing")).contains("evaluated hourly"));
     assert!(refused(&alarm(60, 3, 2, "missing")).contains("1 <= M <= N"));
+    assert!(
+        refused(&alarm(60, 1, 181, "missing")).contains("found 181 evaluation periods; known: at most 180")
+    );
     let long = Alarm { evaluation_periods: 181, ..alarm_of_contributors("missing") };
     assert!(refused(&long).contains("three hours"));
     let mut unordered = alarm_of_contributors("missing");

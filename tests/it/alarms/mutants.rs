@@ -18,7 +18,7 @@ const THRESHOLDS: [(&str, f64); 6] = [
 ];
 
 /// Test files about quiet times and late data are left out: they take long, and these mistakes are not theirs.
-const QUIET: [&str; 5] = ["-batch.toml", "-late.toml", "-many.toml", "-no-clients.toml", "-restart.toml"];
+const QUIET: [&str; 3] = ["-batch.toml", "-late.toml", "-many.toml"];
 
 /// The alarms of which every test file passes when all of them are changed so.
 fn not_found_out(change: impl Fn(&mut Value)) -> BTreeSet<String> {

@@ -1,5 +1,7 @@
 //! File systems with their mode and size: DescribeFileSystems (EFS API reference).
 
+use std::collections::BTreeSet;
+
 use aws_sdk_efs::Client;
 use aws_sdk_efs::types::{FileSystemDescription, LifeCycleState, PerformanceMode};
 
@@ -11,7 +13,7 @@ use crate::model::FileSystemId;
 
 const ACTION: &str = "elasticfilesystem:DescribeFileSystems";
 
-/// Those that are asked for, in that order, or every one of the account in the Region, in EFS's order.
+/// Those that are asked for, in that order and each once, or every one of the account in the Region, in EFS's order.
 ///
 /// # Errors
 ///
@@ -33,7 +35,8 @@ pub async fn file_systems(session: &Session, only: &[FileSystemId]) -> Result<Ve
         let message = "the list does not end: check AWS_ENDPOINT_URL and the proxy".to_owned();
         return Err(CallError::Other { action: ACTION, message });
     }
-    for id in only {
+    let mut seen = BTreeSet::new();
+    for id in only.iter().filter(|id| seen.insert(*id)) {
         let answer = client.describe_file_systems().file_system_id(id.as_str()).send().await;
         let resource = session.place().file_system(id.as_str());
         let answer = answer.map_err(|error| call_error(ACTION, &resource, &error))?;

@@ -109,13 +109,7 @@ pub fn run(args: &CreditsArgs, out: &mut impl Write) -> anyhow::Result<()> {
 
 async fn ask(args: &CreditsArgs, config: &Config, clock: &impl Clock) -> anyhow::Result<Report> {
     let session = Session::open(args.region.as_deref().or(config.publish.region.as_deref())).await?;
-    let mut wanted: Vec<FileSystemId> = Vec::new();
-    for id in &args.file_systems {
-        if !wanted.contains(id) {
-            wanted.push(id.clone());
-        }
-    }
-    let file_systems = file_systems(&session, &wanted).await?;
+    let file_systems = file_systems(&session, &args.file_systems).await?;
     let now = seconds(clock.now().wall);
     let answers = ask::ask(&session, &file_systems, now, args.hours).await?;
     let seen = file_systems.into_iter().zip(answers.metrics).map(|(file_system, metrics)| {

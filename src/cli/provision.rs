@@ -1,12 +1,17 @@
-//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and how a plan is shown.
+//! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and what is written.
 
+mod writing;
+
+pub use writing::{coloured, note, write_bodies, write_diff, write_json};
+
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use serde_json::Value;
 
+use super::UsageError;
 use super::config::ConfigFlags;
 use crate::aws::file_systems::file_systems;
 use crate::aws::{NotReady, Session};
@@ -14,10 +19,9 @@ use crate::config::Config;
 use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
 use crate::provision::dashboards::BadTemplate;
-use crate::provision::diff::Line;
 use crate::provision::{Mark, Owner, Target};
 
-/// Templates of one's own lie below this folder, if it is there: `dashboards/*.json`, `dashboards/alarms/*.json`.
+/// Templates of one's own lie below this folder, if it is there: `*.json` and `alarms/*.json`.
 const TEMPLATES: &str = "/etc/efsmon/dashboards";
 
 /// Which account and Region.
@@ -212,7 +216,9 @@ impl TargetFlags {
             archive_bytes: 0,
             zone: None,
         };
-        Ok(self.target_of(config, &region, self.file_systems.iter().map(unknown).collect()))
+        let mut seen = BTreeSet::new();
+        let once = self.file_systems.iter().filter(|id| seen.insert(*id));
+        Ok(self.target_of(config, &region, once.map(unknown).collect()))
     }
 
     fn target_of(&self, config: &Config, region: &str, file_systems: Vec<FileSystem>) -> Target {
@@ -254,6 +260,20 @@ pub fn wait<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     done
 }
 
+/// Refuses --json where somebody would have to be asked: standard output is for a program then.
+///
+/// # Errors
+///
+/// --json with neither --yes nor --dry-run.
+pub fn check_json(json: bool, yes: bool, dry_run: bool) -> Result<(), UsageError> {
+    match json && !yes && !dry_run {
+        true => Err(UsageError(
+            "found --json alone, which asks nothing; allowed: with --yes or --dry-run".to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Asks on standard error for `expected`, typed out; `yes` answers for the person.
 ///
 /// # Errors
@@ -281,36 +301,4 @@ pub fn confirm(question: &str, expected: &str, yes: bool) -> anyhow::Result<()> 
 pub fn mistakes(bad: &[BadTemplate]) -> anyhow::Error {
     let lines: Vec<_> = bad.iter().map(|bad| format!("\n  {bad}")).collect();
     anyhow!("nothing was done, because of the templates:{}", lines.concat())
-}
-
-/// A note to standard error. Nobody is left to tell when it is closed.
-pub fn note(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "efsmon: {text}");
-}
-
-/// Whether standard output takes colours.
-pub fn coloured() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes a diff.
-///
-/// # Errors
-///
-/// A writer that takes no more.
-pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::Result<()> {
-    lines.iter().try_for_each(|line| writeln!(out, "{}", line.print(coloured)))
-}
-
-/// A JSON document for programs.
-///
-/// # Errors
-///
-/// A writer that takes no more.
-pub fn write_json(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    // Strings have no raw ends of lines, so that those there are lie between the tokens.
-    for line in format!("{value:#}").split('\n') {
-        writeln!(out, "{}", crate::names::safe_json(line))?;
-    }
-    out.flush()
 }

@@ -10,9 +10,8 @@ use super::flags::Flags;
 use super::report::{Report, alarms, are};
 use super::situation::{self, Situation};
 use super::write::{self, Work};
-use crate::cli::UsageError;
 use crate::cli::dashboards::tag::{self, Tag};
-use crate::cli::provision::{ChangeFlags, coloured, confirm, note, wait, write_json};
+use crate::cli::provision::{ChangeFlags, check_json, coloured, confirm, note, wait, write_json};
 use crate::provision::plan::{Change, Plan};
 
 /// Create and update the alarms; one that is as it should be is not written
@@ -43,10 +42,7 @@ pub struct ApplyArgs {
 ///
 /// A bad configuration, no credentials, what AWS refuses, an answer that is not yes, alarms that are not ours.
 pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.json && !args.change.yes && !args.change.dry_run {
-        let text = "found --json alone, which shows no plan; allowed: with --yes or --dry-run";
-        return Err(UsageError(text.to_owned()).into());
-    }
+    check_json(args.json, args.change.yes, args.change.dry_run)?;
     let tags = tag::pairs(&args.tags)?;
     let config = args.flags.target.config()?;
     let situation = wait(situation::look(&args.flags, &config))?;

@@ -10,8 +10,7 @@ use super::report::alarms;
 use super::write;
 use super::{flags, situation};
 use crate::aws::alarms::{Alarms, Found};
-use crate::cli::UsageError;
-use crate::cli::provision::{AccountFlags, confirm, wait, write_json};
+use crate::cli::provision::{AccountFlags, check_json, confirm, wait, write_json};
 use crate::names::printable;
 use crate::provision::alarms::PREFIX;
 use crate::provision::plan::whose;
@@ -45,10 +44,7 @@ pub struct DeleteArgs {
 ///
 /// A bad configuration, no credentials, what CloudWatch refuses, an answer that is not yes, a NAME of nothing.
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.json && !args.yes && !args.dry_run {
-        let text = "found --json alone, which asks nothing; allowed: with --yes or --dry-run";
-        return Err(UsageError(text.to_owned()).into());
-    }
+    check_json(args.json, args.yes, args.dry_run)?;
     let config = args.account.config()?;
     let (client, region, found) = wait(async {
         let session = args.account.session(&config).await?;

@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::Args;
 
 use super::flags::Flags;
-use super::report::{Report, alarms, lines};
+use super::report::{Report, alarms};
 use super::situation;
 use crate::cli::Differences;
 use crate::cli::provision::{coloured, note, wait, write_diff, write_json};
-use crate::provision::diff::unified;
+use crate::provision::diff::{lines, unified};
 
 /// Show what apply would change, line by line; exit status 3 when it would
 #[derive(Debug, Args)]

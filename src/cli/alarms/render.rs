@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::Value;
 
 use super::flags::Flags;
 use super::report::write_skipped;
 use super::situation;
-use crate::cli::provision::{wait, write_json};
+use crate::cli::provision::{wait, write_bodies};
 
 /// Write the alarms as JSON, each as aws cloudwatch put-metric-alarm --cli-input-json takes it
 ///
@@ -39,24 +38,5 @@ pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let body = serde_json::to_value(&one.alarm).context("writing an alarm")?;
         bodies.insert(one.alarm.alarm_name.clone(), body);
     }
-    if let Some(folder) = &args.out {
-        return write_files(folder, &bodies, out);
-    }
-    match (args.flags.names(), bodies.len(), bodies.values().next()) {
-        ([_], 1, Some(body)) => write_json(body, out)?,
-        _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
-    }
-    Ok(())
-}
-
-fn write_files(folder: &Path, bodies: &BTreeMap<String, Value>, out: &mut impl Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    for (name, body) in bodies {
-        let path = folder.join(format!("{name}.json"));
-        let mut text = Vec::new();
-        write_json(body, &mut text)?;
-        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        writeln!(out, "{}", path.display())?;
-    }
-    Ok(out.flush()?)
+    write_bodies(bodies, args.flags.names().len() == 1, args.out.as_deref(), out)
 }

@@ -11,7 +11,7 @@ use crate::aws::alarms::PAGE as DELETED;
 use crate::cost::prices::{AS_OF, FREE_ALARMS, PAGE, REGION, Usd};
 use crate::names::printable;
 use crate::provision::alarms::{Skipped, monthly_usd, time};
-use crate::provision::diff::{Line, unified};
+use crate::provision::diff::lines;
 use crate::provision::plan::{Change, Plan, Step};
 
 /// Alarms to create that are told one by one; more are told by kind.
@@ -169,15 +169,6 @@ impl Report<'_> {
                 "free_alarms_not_deducted": FREE_ALARMS,
             },
         })
-    }
-}
-
-/// What changes with a step.
-pub fn lines(step: &Step) -> Vec<Line> {
-    match &step.change {
-        Change::Create => unified(&step.name, None, Some(&step.body)),
-        Change::Update { before } => unified(&step.name, Some(before), Some(&step.body)),
-        Change::Keep | Change::Refuse { .. } => Vec::new(),
     }
 }
 

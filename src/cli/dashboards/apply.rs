@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::super::UsageError;
-use super::super::provision::{ChangeFlags, TargetFlags, coloured, confirm, note, wait, write_json};
+use super::super::provision::{
+    ChangeFlags, TargetFlags, check_json, coloured, confirm, note, wait, write_json,
+};
 use super::comparison::{Comparison, compare};
-use super::diff::lines;
 use super::result::{Outcome, Results};
 use super::tag::{self, Tag};
 use super::{as_it_should_be, counted, subject};
@@ -15,7 +15,7 @@ use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};
 use crate::provision::Mark;
 use crate::provision::dashboards::mark_of;
-use crate::provision::diff::counts;
+use crate::provision::diff::{counts, lines};
 use crate::provision::plan::{Change, Plan, Step, whose};
 
 /// Arguments of `efsmon dashboards apply`
@@ -45,10 +45,7 @@ pub struct ApplyArgs {
 ///
 /// A bad configuration or template; what AWS refuses; what is somebody else's.
 pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.json && !args.change.yes && !args.change.dry_run {
-        let text = "found --json alone, which shows no plan; allowed: with --yes or --dry-run";
-        return Err(UsageError(text.to_owned()).into());
-    }
+    check_json(args.json, args.change.yes, args.change.dry_run)?;
     let tags = tag::pairs(&args.tags)?;
     wait(async {
         let comparison = compare(&args.target, &args.names, args.change.adopt, args.prune).await?;

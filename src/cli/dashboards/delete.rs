@@ -6,8 +6,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::UsageError;
-use super::super::provision::{OwnFlags, confirm, mistakes, note, wait, write_json};
+use super::super::provision::{OwnFlags, check_json, confirm, mistakes, note, wait, write_json};
 use super::comparison::{full_name, look};
 use super::counted;
 use crate::aws::dashboards::Dashboards;
@@ -39,12 +38,7 @@ pub struct DeleteArgs {
 ///
 /// A bad configuration or template; what AWS refuses; a dashboard that was named and is not there, or is not ours.
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    if args.json && !args.yes && !args.dry_run {
-        return Err(UsageError(
-            "found --json alone, which asks nothing; allowed: with --yes or --dry-run".into(),
-        )
-        .into());
-    }
+    check_json(args.json, args.yes, args.dry_run)?;
     let templates = templates(&args.own.templates("")?).map_err(|bad| mistakes(&bad))?;
     wait(delete(args, &templates, out))
 }

@@ -9,7 +9,7 @@ use super::super::Differences;
 use super::super::provision::{TargetFlags, coloured, note, wait, write_diff, write_json};
 use super::comparison::{Comparison, compare};
 use super::{as_it_should_be, counted};
-use crate::provision::diff::{Line, unified};
+use crate::provision::diff::lines;
 use crate::provision::plan::{Change, Step};
 
 /// Arguments of `efsmon dashboards diff`
@@ -84,13 +84,4 @@ fn step_json(step: &Step) -> Value {
     };
     let lines: Vec<_> = lines(step).iter().map(|line| line.print(false)).collect();
     json!({ "name": step.name, "change": step.change.name(), "reason": reason, "diff": lines })
-}
-
-/// What changes with a step.
-pub fn lines(step: &Step) -> Vec<Line> {
-    match &step.change {
-        Change::Create => unified(&step.name, None, Some(&step.body)),
-        Change::Update { before } => unified(&step.name, Some(before), Some(&step.body)),
-        Change::Keep | Change::Refuse { .. } => Vec::new(),
-    }
 }

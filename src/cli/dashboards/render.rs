@@ -1,14 +1,11 @@
 //! `efsmon dashboards render`.
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
-use serde_json::Value;
 
-use super::super::provision::{TargetFlags, mistakes, wait, write_json};
+use super::super::provision::{TargetFlags, mistakes, wait, write_bodies};
 use super::comparison::rendered;
 use crate::provision::dashboards::templates;
 
@@ -40,24 +37,5 @@ pub fn run(args: &RenderArgs, out: &mut impl Write) -> anyhow::Result<()> {
         }
     })?;
     let bodies = rendered(&target, &templates, &args.names)?;
-    if let Some(folder) = &args.out {
-        return write_files(folder, &bodies, out);
-    }
-    match (args.names.as_slice(), bodies.values().next()) {
-        ([_], Some(body)) => write_json(body, out)?,
-        _ => write_json(&Value::Object(bodies.into_iter().collect()), out)?,
-    }
-    Ok(())
-}
-
-fn write_files(folder: &Path, bodies: &BTreeMap<String, Value>, out: &mut impl Write) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    for (name, body) in bodies {
-        let path = folder.join(format!("{name}.json"));
-        let mut text = Vec::new();
-        write_json(body, &mut text)?;
-        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        writeln!(out, "{}", path.display())?;
-    }
-    Ok(out.flush()?)
+    write_bodies(bodies, args.names.len() == 1, args.out.as_deref(), out)
 }

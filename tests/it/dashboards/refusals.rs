@@ -140,6 +140,18 @@ fn a_name_that_no_template_has_is_bad_usage() {
 }
 
 #[test]
+fn json_leaves_nobody_to_be_asked() {
+    let account = account();
+    let expected =
+        "efsmon: found --json alone, which asks nothing; allowed: with --yes or --dry-run; try --help\n";
+    for command in ["apply", "delete"] {
+        let refused = (2, String::new(), expected.to_owned());
+        assert_eq!(dashboards(&account, &[command, "--json"]), refused);
+    }
+    assert_eq!(account.cloudwatch.calls().len(), 0);
+}
+
+#[test]
 fn a_template_that_cannot_be_used_stops_everything_before_it_begins() {
     let account = account();
     std::fs::write(account.path().join("templates/bad.json"), "{\"widgets\": [").unwrap();

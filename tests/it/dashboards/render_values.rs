@@ -282,7 +282,7 @@ fn points(widget: &Value, id: &str, samples: &Samples) -> Vec<(i64, f64)> {
 }
 
 #[test]
-fn what_the_hosts_do_not_explain_is_drawn_from_a_fifth_on() {
+fn what_the_hosts_do_not_explain_is_drawn_above_a_fifth() {
     let widget = widget("one", "Metered by EFS");
     let of = [("FileSystemId", ANY)];
     let (metered, estimate) =
@@ -324,6 +324,21 @@ fn hours_are_drawn_while_credits_are_spent_and_none_are_left_at_zero() {
             assert!(minute == at && (value - expected).abs() < 1e-9, "{minute} {value}");
         }
     }
+}
+
+/// EFS publishes no BurstCreditBalance of it, and in arithmetic a point that is missing counts 0.
+#[test]
+fn an_elastic_file_system_has_no_hours_of_credits_rather_than_none_left() {
+    let widget = widget("one", "Hours of burst");
+    let of = [("FileSystemId", ANY)];
+    let mut samples = Samples::default();
+    let permitted = metric("AWS/EFS", "PermittedThroughput", &of);
+    minutes(&permitted, (0..9).map(|minute| (minute, 1e9)), &mut samples);
+    assert_eq!((points(&widget, "e1", &samples), points(&widget, "e2", &samples)), (vec![], vec![]));
+    // Bursting again, first without credits; of the last minute only they are known.
+    let credits = [(7, 0.0), (8, 7.2e12), (9, 7.2e12)];
+    minutes(&metric("AWS/EFS", "BurstCreditBalance", &of), credits, &mut samples);
+    assert_eq!(points(&widget, "e2", &samples), [(7, 0.0), (8, 2.0)]);
 }
 
 #[test]

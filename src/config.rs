@@ -16,12 +16,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use checks::is_region;
 pub use load::{DEFAULT_FILE, Flag, Inputs, Loaded, load};
 pub use mounts::{MOUNT_SETTINGS, MountRule, MountText};
 pub use settings::{SETTINGS, Setting};
 pub use value::Value;
 
 use crate::catalog::Profile;
+use crate::provision::alarms::Thresholds;
 use crate::source::Namespace;
 
 /// The commented file that `efsmon config init` writes: every setting, explained, at its default.
@@ -92,7 +94,7 @@ pub struct Config {
     pub publish: PublishConfig,
     pub health: HealthConfig,
     pub compat: CompatConfig,
-    pub alarms: AlarmsConfig,
+    pub alarms: Thresholds,
     pub log: LogConfig,
     /// At most one for each mount point.
     pub mounts: Vec<MountRule>,
@@ -173,25 +175,6 @@ pub struct CompatConfig {
     pub cron_script: bool,
 }
 
-/// `[alarms]`: when the alarms of `efsmon alarms` go off.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AlarmsConfig {
-    /// Minutes of bursting, 1 to 360.
-    pub credits_low_minutes: u64,
-    /// Minutes to depletion, 1 to 360.
-    pub depletion_page_minutes: u64,
-    /// Minutes to depletion, 1 to 360.
-    pub depletion_ticket_minutes: u64,
-    /// Percent of the permitted throughput, 1 to 100.
-    pub throughput_percent: u64,
-    /// Percent of the General Purpose limit, 1 to 100.
-    pub io_limit_percent: u64,
-    /// Milliseconds, 1 to 600,000.
-    pub client_latency_ms: u64,
-    /// A web page that every alarm's description points to, with the alarm's kind as its fragment.
-    pub runbook: Option<String>,
-}
-
 /// `[log]`: what the daemon says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogConfig {
@@ -228,7 +211,7 @@ impl Default for Config {
             },
             health: HealthConfig { stall_after: Duration::from_secs(30) },
             compat: CompatConfig { cron_script: false },
-            alarms: AlarmsConfig {
+            alarms: Thresholds {
                 credits_low_minutes: 120,
                 depletion_page_minutes: 60,
                 depletion_ticket_minutes: 180,

@@ -7,12 +7,13 @@ use aws_sdk_cloudwatch::operation::describe_alarms::builders::DescribeAlarmsFlue
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{
     ComparisonOperator, Dimension, EvaluationState, Metric, MetricAlarm, MetricDataQuery, MetricStat,
-    StateValue, Statistic, Tag,
+    StateValue, Statistic,
 };
 use serde_json::Value;
 
 use super::Session;
 use super::call::{CallError, call_error};
+use super::tags::{tagging_error, tags};
 use crate::alarm::{Alarm, Comparison, MissingData};
 use crate::iam::Place;
 use crate::metricmath;
@@ -83,8 +84,7 @@ impl Alarms {
             }
             tokio::time::sleep(BETWEEN_PAGES).await;
         }
-        let message = "the list does not end: check AWS_ENDPOINT_URL and the proxy".to_owned();
-        Err(CallError::Other { action: "cloudwatch:DescribeAlarms", message })
+        Err(CallError::endless("cloudwatch:DescribeAlarms"))
     }
 
     /// The metric alarm of that name, if there is one.
@@ -109,14 +109,12 @@ impl Alarms {
         Ok((found, answer.next_token().map(str::to_owned)))
     }
 
-    /// Makes the alarm, or overwrites the one of its name, whose state stays. `tags` count only when it is made.
+    /// Makes the alarm, or overwrites the one of its name, whose state stays. Tags only count when it is made.
     ///
     /// # Errors
     ///
     /// What CloudWatch refuses. With tags it may be `cloudwatch:TagResource` that is refused.
-    pub async fn put(&self, alarm: &Alarm, tags: &[(String, String)]) -> Result<(), CallError> {
-        let tags: Vec<Tag> =
-            tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect();
+    pub async fn put(&self, alarm: &Alarm, with: &[(String, String)]) -> Result<(), CallError> {
         let put = self
             .client
             .put_metric_alarm()
@@ -137,19 +135,15 @@ impl Alarms {
             .evaluation_periods(signed(alarm.evaluation_periods))
             .datapoints_to_alarm(signed(alarm.datapoints_to_alarm))
             .treat_missing_data(missing(alarm.treat_missing_data))
-            .set_tags(list(tags));
+            .set_tags(tags(with));
         let resource = self.place.alarm(&alarm.alarm_name);
-        put.send().await.map(drop).map_err(|error| {
-            match call_error("cloudwatch:PutMetricAlarm", &resource, &error) {
-                CallError::Denied { resource, message, .. } if message.contains("cloudwatch:TagResource") => {
-                    CallError::Denied { action: "cloudwatch:TagResource", resource, message }
-                }
-                other => other,
-            }
-        })
+        put.send()
+            .await
+            .map(drop)
+            .map_err(|error| tagging_error(call_error("cloudwatch:PutMetricAlarm", &resource, &error)))
     }
 
-    /// Deletes at most [`PAGE`] alarms: all or none of them.
+    /// Deletes at most [`PAGE`] alarms. Where one is not there, the others are deleted all the same.
     ///
     /// # Errors
     ///

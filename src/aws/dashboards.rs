@@ -5,19 +5,18 @@
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::error::SdkError;
 use aws_sdk_cloudwatch::operation::put_dashboard::PutDashboardError;
-use aws_sdk_cloudwatch::types::{DashboardValidationMessage, Tag};
+use aws_sdk_cloudwatch::types::DashboardValidationMessage;
 
 use super::Session;
 use super::call::{CallError, call_error};
 use super::efs::MAX_PAGES;
+use super::tags::{tagging_error, tags};
 use crate::iam::Place;
 
 const LIST: &str = "cloudwatch:ListDashboards";
 const GET: &str = "cloudwatch:GetDashboard";
 const PUT: &str = "cloudwatch:PutDashboard";
 const DELETE: &str = "cloudwatch:DeleteDashboards";
-/// Tags on creation need it too.
-const TAG: &str = "cloudwatch:TagResource";
 
 /// What CloudWatch says about a body: an error, or a warning about one that it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +82,7 @@ impl Dashboards {
                 None => return Ok(found),
             }
         }
-        let message = "the list does not end: check AWS_ENDPOINT_URL and the proxy".to_owned();
-        Err(CallError::Other { action: LIST, message })
+        Err(CallError::endless(LIST))
     }
 
     /// The body of one. None: there is no such dashboard.
@@ -111,12 +109,10 @@ impl Dashboards {
         &self,
         name: &str,
         body: &str,
-        tags: &[(String, String)],
+        with: &[(String, String)],
     ) -> Result<Vec<Remark>, PutError> {
-        let tags: Vec<Tag> =
-            tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect();
         let put = self.client.put_dashboard().dashboard_name(name).dashboard_body(body);
-        let put = put.set_tags((!tags.is_empty()).then_some(tags));
+        let put = put.set_tags(tags(with));
         match put.send().await {
             Ok(taken) => Ok(taken.dashboard_validation_messages().iter().map(remark).collect()),
             Err(error) => Err(put_error(&self.place.dashboard(name), &error)),
@@ -149,12 +145,7 @@ fn put_error(resource: &str, error: &SdkError<PutDashboardError>) -> PutError {
             return PutError::Body(remarks);
         }
     }
-    let mut error = call_error(PUT, resource, error);
-    if let CallError::Denied { action, message, .. } = &mut error
-        && message.contains(TAG)
-    {
-        *action = TAG;
-    }
+    let mut error = tagging_error(call_error(PUT, resource, error));
     if let CallError::Invalid { message, .. } = &mut error
         && message.starts_with("ConflictException")
     {
@@ -192,7 +183,8 @@ mod tests {
     fn told(status: u16, code: &str, message: &str) -> String {
         let error = PutDashboardError::generic(ErrorMetadata::builder().code(code).message(message).build());
         let response = HttpResponse::new(status.try_into().unwrap(), "".into());
-        put_error("efsmon-a", &SdkError::service_error(error, response)).to_string()
+        put_error("arn:aws:cloudwatch::*:dashboard/efsmon-a", &SdkError::service_error(error, response))
+            .to_string()
     }
 
     #[test]

@@ -102,8 +102,7 @@ async fn ask(client: &Client, queries: &[Query], window: Window, found: &mut Fou
             tokio::time::sleep(PAUSE).await;
         }
     }
-    let message = "the answer does not end: check AWS_ENDPOINT_URL and the proxy".to_owned();
-    Err(CallError::Other { action: ACTION, message })
+    Err(CallError::endless(ACTION))
 }
 
 fn take(page: &GetMetricDataOutput, found: &mut Found, broken: &mut BTreeMap<String, String>) {

@@ -14,6 +14,7 @@ pub mod host;
 pub mod metric_data;
 pub mod metrics;
 pub mod role;
+mod tags;
 pub mod topics;
 
 use std::error::Error;

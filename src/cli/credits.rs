@@ -8,22 +8,20 @@ mod table;
 mod units;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::config::ConfigFlags;
-use super::provision::{coloured, wait, write_json};
-use crate::aws::Session;
+use super::provision::{AccountFlags, coloured, wait, write_json};
 use crate::aws::file_systems::file_systems;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{AlarmsConfig, Config};
+use crate::config::Config;
 use crate::cost::prices::{self, AS_OF, REGION, thousands};
 use crate::credits::{FileSystem, Metrics, Outlook, Situation};
 use crate::metricmath::Window;
 use crate::model::FileSystemId;
 use crate::names::printable;
+use crate::provision::alarms::Thresholds;
 
 /// Tell how long burst credits last: mode, storage, balance, baseline, burn
 ///
@@ -35,12 +33,8 @@ pub struct CreditsArgs {
     /// Only these file systems; without them, all that EFS lists
     #[arg(value_name = "FS")]
     file_systems: Vec<FileSystemId>,
-    /// Read this file in place of /etc/efsmon/efsmon.toml, then conf.d/*.toml beside it
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
-    #[arg(long, value_name = "REGION")]
-    region: Option<String>,
+    #[command(flatten)]
+    account: AccountFlags,
     /// How many hours the graphs show; more than 24 cost twice as much
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=MAX_HOURS))]
     hours: u32,
@@ -83,7 +77,7 @@ struct Look<'a> {
     width: Option<usize>,
     colours: bool,
     /// From when on a depletion is coloured.
-    alarms: &'a AlarmsConfig,
+    alarms: &'a Thresholds,
 }
 
 /// Tells how long the credits last.
@@ -92,8 +86,7 @@ struct Look<'a> {
 ///
 /// A bad configuration, no region, no credentials, what EFS and CloudWatch refuse.
 pub fn run(args: &CreditsArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    let flags = ConfigFlags { config: args.config.clone(), ..ConfigFlags::default() };
-    let config = super::config::load(&flags)?.config;
+    let config = args.account.config()?;
     let report = wait(ask(args, &config, &SystemClock))?;
     match args.json {
         true => write_json(&json::of(&report), out)?,
@@ -108,7 +101,7 @@ pub fn run(args: &CreditsArgs, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 async fn ask(args: &CreditsArgs, config: &Config, clock: &impl Clock) -> anyhow::Result<Report> {
-    let session = Session::open(args.region.as_deref().or(config.publish.region.as_deref())).await?;
+    let session = args.account.session(config).await?;
     let file_systems = file_systems(&session, &args.file_systems).await?;
     let now = seconds(clock.now().wall);
     let answers = ask::ask(&session, &file_systems, now, args.hours).await?;
@@ -150,7 +143,7 @@ fn urgency(seen: &Seen) -> (u8, f64) {
     }
 }
 
-fn write(report: &Report, alarms: &AlarmsConfig, out: &mut impl Write) -> io::Result<()> {
+fn write(report: &Report, alarms: &Thresholds, out: &mut impl Write) -> io::Result<()> {
     let stdout = io::stdout();
     let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|_| stdout.is_terminal());
     let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);

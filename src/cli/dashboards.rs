@@ -7,7 +7,6 @@ mod diff;
 mod list;
 mod render;
 mod result;
-pub mod tag;
 
 use std::io::Write;
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::config::ConfigFlags;
 use crate::catalog::CRON_SCRIPT_NAMESPACE;
-use crate::config::Config;
+use crate::config::{Config, is_region};
 use crate::iam::{self, Daemon, Place, Policy};
 
 /// Print the least IAM policy for the daemon, for provisioning or for reading
@@ -51,8 +51,7 @@ fn account(text: &str) -> Result<String, String> {
 }
 
 fn region(text: &str) -> Result<String, String> {
-    let name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    match text == "*" || (text.contains('-') && text.bytes().all(name)) {
+    match text == "*" || is_region(text) {
         true => Ok(text.to_owned()),
         false => Err("allowed: the name of a Region, such as eu-west-1, or *".to_owned()),
     }

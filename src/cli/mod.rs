@@ -15,7 +15,7 @@ pub mod run;
 pub mod stat;
 pub mod status;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -32,6 +32,20 @@ use crate::config::ConfigError;
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+/// The daemon of efsmon: sample the mounts, publish to CloudWatch
+///
+/// The same as `efsmon run`, in a program that is smaller by all other commands.
+#[derive(Debug, Parser)]
+#[command(
+    name = "efsmond",
+    version,
+    after_help = "Exit status: 0 done, 1 failed, 2 bad usage, 78 bad configuration."
+)]
+pub struct Efsmond {
+    #[command(flatten)]
+    args: run::RunArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,6 +110,31 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Config(args) => config::run(args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
     };
+    unless_closed_pipe(done)
+}
+
+/// Runs the daemon.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_daemon(daemon: &Efsmond) -> anyhow::Result<()> {
+    unless_closed_pipe(run::run(&daemon.args, &mut io::stdout().lock()))
+}
+
+/// What the process ends with, and for people what went wrong.
+pub fn end(done: anyhow::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell when stderr is closed.
+            let _ = writeln!(io::stderr(), "efsmon: {error:#}");
+            exit_code(&error)
+        }
+    }
+}
+
+fn unless_closed_pipe(done: anyhow::Result<()>) -> anyhow::Result<()> {
     match done {
         Err(error) if is_closed_pipe(&error) => Ok(()),
         done => done,
@@ -109,7 +148,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// 78 for a bad configuration, 2 for bad usage (as clap), 3 for differences that were looked for, 1 for everything else.
-pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.is::<ConfigError>() {
         ExitCode::from(ConfigError::EXIT_CODE)
     } else if error.is::<UsageError>() {

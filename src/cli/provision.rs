@@ -1,5 +1,6 @@
 //! What `efsmon dashboards` and `efsmon alarms` have in common: flags, questions, and what is written.
 
+pub mod tag;
 mod writing;
 
 pub use writing::{coloured, note, write_bodies, write_diff, write_json};
@@ -15,7 +16,7 @@ use super::UsageError;
 use super::config::ConfigFlags;
 use crate::aws::file_systems::file_systems;
 use crate::aws::{NotReady, Session};
-use crate::config::Config;
+use crate::config::{Config, is_region};
 use crate::credits::{FileSystem, ThroughputMode};
 use crate::model::FileSystemId;
 use crate::provision::dashboards::BadTemplate;
@@ -31,8 +32,15 @@ pub struct AccountFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The Region of the file systems; without it publish.region, then where the AWS SDKs look
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", value_parser = region)]
     region: Option<String>,
+}
+
+fn region(text: &str) -> Result<String, String> {
+    match is_region(text) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: the name of a Region, such as eu-west-1".to_owned()),
+    }
 }
 
 /// Whose, and from which templates.

@@ -96,15 +96,18 @@ pub(super) fn dimension_value(value: &Value) -> Option<String> {
     ((1..=1024).contains(&text.len()) && printable && !text.trim().is_empty()).then(|| text.to_owned())
 }
 
-/// The shape of every Region's name so far: `eu-west-1`, `us-gov-east-1`, `eusc-de-east-1`.
 pub(super) fn region(value: &Value) -> Option<String> {
-    let name = text(value)?;
+    text(value).filter(|name| is_region(name)).map(str::to_owned)
+}
+
+/// Whether it has the shape of every Region's name so far: `eu-west-1`, `us-gov-east-1`, `eusc-de-east-1`.
+pub fn is_region(name: &str) -> bool {
     let parts: Vec<&str> = name.split('-').collect();
-    let (number, words) = parts.split_last()?;
+    let Some((number, words)) = parts.split_last() else { return false };
     let word =
         |word: &&str| !word.is_empty() && word.len() <= 12 && word.bytes().all(|b| b.is_ascii_lowercase());
     let numbered = (1..=2).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
-    (numbered && (2..=4).contains(&words.len()) && words.iter().all(word)).then(|| name.to_owned())
+    numbered && (2..=4).contains(&words.len()) && words.iter().all(word)
 }
 
 /// Only spelled right, never looked up: it may lie on a file system whose server hangs.

@@ -253,8 +253,9 @@ pub const SETTINGS: &[Setting<Config>] = &[
     },
     Setting {
         key: "publish.region",
-        about: "The Region whose CloudWatch gets the metrics. Without it efsmon asks where the AWS SDKs ask: \
-                AWS_REGION, the shared config file, the instance metadata.",
+        about: "The Region whose CloudWatch gets the metrics; dashboards, alarms and questions to EFS are of it \
+                too. Without it efsmon asks where the AWS SDKs ask: AWS_REGION, the shared config file, the instance \
+                metadata.",
         allowed: "the name of a Region, such as eu-west-1",
         put: |config, value| assign(&mut config.publish.region, region(value).map(Some)),
         get: |config| word(config.publish.region.as_deref()?),

@@ -30,15 +30,20 @@ pub type Templates = BTreeMap<String, Value>;
 /// When alarms go off: the section `[alarms]` of the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
+    /// Minutes of bursting, 1 to 360.
     pub credits_low_minutes: u64,
+    /// Minutes to depletion, 1 to 360.
     pub depletion_page_minutes: u64,
+    /// Minutes to depletion, 1 to 360.
     pub depletion_ticket_minutes: u64,
-    /// Percent of the permitted throughput.
+    /// Percent of the permitted throughput, 1 to 100.
     pub throughput_percent: u64,
-    /// Percent of the General Purpose limit.
+    /// Percent of the General Purpose limit, 1 to 100.
     pub io_limit_percent: u64,
+    /// Milliseconds, 1 to 600,000.
     pub client_latency_ms: u64,
-    /// A web page; None: the EFS User Guide.
+    /// A web page that every alarm's description points to, with the alarm's kind as its fragment; None: the EFS User
+    /// Guide.
     pub runbook: Option<String>,
 }
 

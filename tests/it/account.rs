@@ -1,7 +1,5 @@
 //! An AWS account on loopback, and the program as somebody runs it who has its credentials.
 
-#![allow(dead_code, reason = "it waits for the tests that use it")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 

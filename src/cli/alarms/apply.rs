@@ -10,7 +10,7 @@ use super::flags::Flags;
 use super::report::{Report, alarms, are};
 use super::situation::{self, Situation};
 use super::write::{self, Work};
-use crate::cli::dashboards::tag::{self, Tag};
+use crate::cli::provision::tag::{self, Tag};
 use crate::cli::provision::{ChangeFlags, check_json, coloured, confirm, note, wait, write_json};
 use crate::provision::plan::{Change, Plan};
 

@@ -10,8 +10,8 @@ use crate::alarm::Alarm;
 use crate::aws::Session;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::mistakes;
-use crate::config::{AlarmsConfig, Config};
-use crate::provision::alarms::{self, PREFIX, Rendered, Skipped, Thresholds};
+use crate::config::Config;
+use crate::provision::alarms::{self, PREFIX, Rendered, Skipped};
 use crate::provision::comparable::comparable;
 use crate::provision::plan::{Existing, Plan};
 use crate::provision::{Mark, Target};
@@ -26,22 +26,9 @@ async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow:
     let actions = flags.actions(session.region())?;
     let templates = alarms::templates(&flags.target.templates("alarms")?).map_err(|bad| mistakes(&bad))?;
     let target = flags.target.target(config, session).await?;
-    let thresholds = thresholds(&config.alarms);
-    let alarms = alarms::render(&target, &thresholds, &actions, &templates).map_err(|bad| mistakes(&bad))?;
+    let alarms =
+        alarms::render(&target, &config.alarms, &actions, &templates).map_err(|bad| mistakes(&bad))?;
     Ok(Rendering { target, alarms })
-}
-
-/// When alarms go off, as configured.
-pub fn thresholds(config: &AlarmsConfig) -> Thresholds {
-    Thresholds {
-        credits_low_minutes: config.credits_low_minutes,
-        depletion_page_minutes: config.depletion_page_minutes,
-        depletion_ticket_minutes: config.depletion_ticket_minutes,
-        throughput_percent: config.throughput_percent,
-        io_limit_percent: config.io_limit_percent,
-        client_latency_ms: config.client_latency_ms,
-        runbook: config.runbook.clone(),
-    }
 }
 
 /// The alarms of what was asked for, without a look at what is there.

@@ -19,7 +19,6 @@ use self::values::time;
 use self::verdict::{Failure, judge};
 use crate::alarm::Alarm;
 use crate::alarm::rehearsal::{Feed, asks_for, rehearse};
-use crate::cli::alarms::situation::thresholds;
 use crate::cli::provision::{OwnFlags, mistakes, write_json};
 use crate::config::Config;
 use crate::names::printable;
@@ -139,7 +138,7 @@ fn render(test: &TestFile, mark: &Mark, templates: &Templates) -> Result<Alarms,
         file_systems: vec![test.file_system.clone()],
         chosen: false,
     };
-    alarms::render(&target, &thresholds(&test.config.alarms), &Actions::default(), templates)
+    alarms::render(&target, &test.config.alarms, &Actions::default(), templates)
 }
 
 fn try_out(test: &TestFile, alarms: &Alarms, report: &mut Report) {

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use clap::Args;
 
+use super::super::provision::tag::{self, Tag};
 use super::super::provision::{
     ChangeFlags, TargetFlags, check_json, coloured, confirm, note, wait, write_json,
 };
 use super::comparison::{Comparison, compare};
 use super::result::{Outcome, Results};
-use super::tag::{self, Tag};
 use super::{as_it_should_be, counted, subject};
 use crate::aws::dashboards::PutError;
 use crate::cost::prices::{AS_OF, DASHBOARD, FREE_DASHBOARD_METRICS, FREE_DASHBOARDS, REGION, Usd};

@@ -60,6 +60,8 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
     let mark = args.own.mark(session.region());
     if !args.json {
         match ours.as_slice() {
+            // What could not be looked at may be one, and is told below.
+            [] if !looked.is_empty() => {}
             [] => writeln!(out, "nothing to delete: there is no such dashboard of {mark}")?,
             ours => ours.iter().try_for_each(|name| writeln!(out, "  delete  {name}"))?,
         }

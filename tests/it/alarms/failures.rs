@@ -9,6 +9,7 @@ use super::command::{
     Ended, FS_A, FS_B, PAGES, THREE, TICKETS, account, account_with_three, alarms, apply, name, names, puts,
 };
 use crate::fake::cloudwatch::Fault;
+use crate::fake::efs;
 
 const NONE_OF_1: &str = "efsmon: 0 of 1 alarms are done, and running this again goes on with the rest: ";
 
@@ -53,6 +54,18 @@ fn tags_need_a_right_of_their_own_and_that_is_said() {
     );
     says(&ended, 1, &expected);
     assert_eq!(apply(&account, &["credits-low", "--sns", PAGES]).code, Some(0));
+}
+
+#[test]
+fn an_empty_answer_does_not_prune_all_alarms() {
+    let account = account_with_three();
+    let made = names(&account);
+    assert!(!made.is_empty());
+    account.efs.fail_next(9, efs::Fault::Empty);
+    let expected = "efsmon: elasticfilesystem:DescribeFileSystems: the answer is not AWS's: check AWS_ENDPOINT_URL and \
+                    the proxy\n";
+    says(&apply(&account, &["--prune", "--sns", PAGES]), 1, expected);
+    assert_eq!(names(&account), made);
 }
 
 #[test]

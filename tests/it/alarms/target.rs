@@ -43,16 +43,7 @@ pub fn target(file_systems: Vec<FileSystem>) -> Target {
 
 /// Those of a configuration in which nothing is set.
 pub fn thresholds() -> Thresholds {
-    let set = Config::default().alarms;
-    Thresholds {
-        credits_low_minutes: set.credits_low_minutes,
-        depletion_page_minutes: set.depletion_page_minutes,
-        depletion_ticket_minutes: set.depletion_ticket_minutes,
-        throughput_percent: set.throughput_percent,
-        io_limit_percent: set.io_limit_percent,
-        client_latency_ms: set.client_latency_ms,
-        runbook: set.runbook,
-    }
+    Config::default().alarms
 }
 
 pub fn actions() -> Actions {

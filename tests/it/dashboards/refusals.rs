@@ -5,7 +5,7 @@ use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::error::ProvideErrorMetadata;
 use serde_json::{Value, json};
 
-use super::{MINE, account, dashboards, template, write_template};
+use super::{MINE, account, dashboards, template, told, write_template};
 use crate::fake::cloudwatch::{CloudWatch, Fault};
 
 #[test]
@@ -125,6 +125,30 @@ fn without_region_or_credentials_it_says_what_to_do() {
     assert_eq!(code, 1);
     assert!(err.starts_with("efsmon: no AWS credentials: "), "{err}");
     assert_eq!(account.cloudwatch.calls().len(), 0);
+}
+
+#[test]
+fn a_region_that_cannot_be_one_is_bad_usage() {
+    let account = account();
+    for command in [&["dashboards", "list"][..], &["alarms", "list"], &["credits"]] {
+        for region in ["Ireland", "eu-west-1a", "eu west 1", "*", ""] {
+            let output = account.efsmon(&[command, &["--region", region]].concat());
+            let (code, _, err) = told(output);
+            assert!(code == 2 && err.contains("the name of a Region, such as eu-west-1"), "{code} {err}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_said_to_be_missing() {
+    let account = account();
+    account.cloudwatch.fail_calls("GetDashboard", 3, Fault::AccessDenied);
+    let (code, out, err) = dashboards(&account, &["delete", "--yes"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(
+        err.contains("cloudwatch:GetDashboard on ") && err.ends_with("efsmon: 3 dashboards not deleted\n"),
+        "{err}"
+    );
 }
 
 #[test]

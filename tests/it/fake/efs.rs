@@ -17,6 +17,8 @@ pub enum Fault {
     Denied(&'static str),
     /// Every page names another one after it.
     Endless,
+    /// 200 with nothing in it, as from a portal.
+    Empty,
 }
 
 /// A mount target.
@@ -119,6 +121,9 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
         pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
     };
     let list: Vec<Value> = match (request.method.as_str(), request.path.as_str(), fault) {
+        (_, _, Some(Fault::Empty)) => {
+            return Reply::Answer(Answer { status: 200, headers: Vec::new(), body: Vec::new() });
+        }
         (_, _, Some(Fault::Throttled)) => return error(429, "ThrottlingException", "Rate exceeded"),
         (_, _, Some(Fault::Denied(_))) => {
             return error(

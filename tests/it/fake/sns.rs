@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::server::{Answer, Reply, Request, Server};
+use super::query;
+use super::server::{Reply, Request, Server};
+
+const NAMESPACE: &str = "http://sns.amazonaws.com/doc/2010-03-31/";
 
 pub struct Sns {
     server: Server,
@@ -57,18 +60,16 @@ impl Sns {
 
 fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     let mut state = state.lock().unwrap();
-    let body = std::str::from_utf8(&request.body).unwrap();
-    let field = |name: &str| {
-        let value = body.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
-        Some(value.replace("%3A", ":"))
-    };
+    let error = |status, code, message: &str| query::error(NAMESPACE, status, code, message);
     if !request.header("authorization").is_some_and(|value| value.contains("/sns/aws4_request")) {
         return error(403, "MissingAuthenticationToken", "Request is missing Authentication Token");
     }
-    if (request.method.as_str(), field("Action").as_deref()) != ("POST", Some("GetTopicAttributes")) {
+    if (request.method.as_str(), query::parameter(request, "Action").as_deref())
+        != ("POST", Some("GetTopicAttributes"))
+    {
         return error(400, "InvalidAction", "Could not find operation");
     }
-    let topic = field("TopicArn").unwrap();
+    let topic = query::parameter(request, "TopicArn").unwrap();
     state.asked.push(topic.clone());
     if state.denied {
         let who = "User: arn:aws:sts::123456789012:assumed-role/ops/i-1";
@@ -79,33 +80,14 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     let Some(confirmed) = state.topics.get(topic.as_str()) else {
         return error(404, "NotFound", "Topic does not exist");
     };
-    xml(
+    query::xml(
         200,
         &format!(
-            "<GetTopicAttributesResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><GetTopicAttributesResult>\
+            "<GetTopicAttributesResponse xmlns=\"{NAMESPACE}\"><GetTopicAttributesResult>\
              <Attributes><entry><key>TopicArn</key><value>{topic}</value></entry>\
              <entry><key>SubscriptionsConfirmed</key><value>{confirmed}</value></entry></Attributes>\
              </GetTopicAttributesResult><ResponseMetadata><RequestId>01234567-89ab-cdef-0123-456789abcdef</RequestId>\
              </ResponseMetadata></GetTopicAttributesResponse>"
         ),
     )
-}
-
-fn error(status: u16, code: &str, message: &str) -> Reply {
-    xml(
-        status,
-        &format!(
-            "<ErrorResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><Error><Type>Sender</Type>\
-             <Code>{code}</Code><Message>{message}</Message></Error>\
-             <RequestId>01234567-89ab-cdef-0123-456789abcdef</RequestId></ErrorResponse>"
-        ),
-    )
-}
-
-fn xml(status: u16, body: &str) -> Reply {
-    Reply::Answer(Answer {
-        status,
-        headers: vec![("content-type", "text/xml".to_owned())],
-        body: body.into(),
-    })
 }

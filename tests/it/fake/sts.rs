@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::server::{Answer, Reply, Request, Server};
+use super::query;
+use super::server::{Reply, Request, Server};
+
+const NAMESPACE: &str = "https://sts.amazonaws.com/doc/2011-06-15/";
 
 /// One call, whatever became of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,21 +68,22 @@ pub fn session_key(place: usize) -> String {
 
 fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     let mut state = state.lock().unwrap();
-    let body = std::str::from_utf8(&request.body).unwrap();
-    let field = |name: &str| {
-        let value = body.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
-        Some(value.replace("%3A", ":").replace("%2F", "/"))
-    };
+    let error = |status, code, message: &str| query::error(NAMESPACE, status, code, message);
     let scope = request.header("authorization").and_then(|value| value.split_once("Credential="));
     let scope: Vec<&str> = scope.map(|(_, scope)| scope.split('/').collect()).unwrap_or_default();
     let [key, _, region, "sts", ..] = scope.as_slice() else {
         return error(403, "MissingAuthenticationToken", "Request is missing Authentication Token");
     };
-    if (request.method.as_str(), field("Action").as_deref()) != ("POST", Some("AssumeRole")) {
+    if (request.method.as_str(), query::parameter(request, "Action").as_deref())
+        != ("POST", Some("AssumeRole"))
+    {
         return error(400, "InvalidAction", "Could not find operation");
     }
-    let (role_arn, session) = (field("RoleArn").unwrap(), field("RoleSessionName").unwrap());
-    let external_id = field("ExternalId");
+    let (role_arn, session) = (
+        query::parameter(request, "RoleArn").unwrap(),
+        query::parameter(request, "RoleSessionName").unwrap(),
+    );
+    let external_id = query::parameter(request, "ExternalId");
     let allowed = state.external_id.is_none() || state.external_id == external_id;
     let (key, region) = ((*key).to_owned(), (*region).to_owned());
     let refusal = format!("User: {key} is not authorized to perform: sts:AssumeRole on resource: {role_arn}");
@@ -90,10 +94,10 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
     }
     let end = jiff::Timestamp::now() + jiff::SignedDuration::try_from(state.lifetime).unwrap();
     let key = session_key(state.calls.len());
-    xml(
+    query::xml(
         200,
         &format!(
-            "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleResult>\
+            "<AssumeRoleResponse xmlns=\"{NAMESPACE}\"><AssumeRoleResult>\
              <AssumedRoleUser><AssumedRoleId>AROAEXAMPLE:{session}</AssumedRoleId>\
              <Arn>arn:aws:sts::123456789012:assumed-role/efsmon/{session}</Arn></AssumedRoleUser>\
              <Credentials><AccessKeyId>{key}</AccessKeyId><SecretAccessKey>secret</SecretAccessKey>\
@@ -102,23 +106,4 @@ fn answer(state: &Mutex<State>, request: &Request) -> Reply {
              </AssumeRoleResponse>"
         ),
     )
-}
-
-fn error(status: u16, code: &str, message: &str) -> Reply {
-    xml(
-        status,
-        &format!(
-            "<ErrorResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><Error><Type>Sender</Type>\
-             <Code>{code}</Code><Message>{message}</Message></Error>\
-             <RequestId>01234567-89ab-cdef-0123-456789abcdef</RequestId></ErrorResponse>"
-        ),
-    )
-}
-
-fn xml(status: u16, body: &str) -> Reply {
-    Reply::Answer(Answer {
-        status,
-        headers: vec![("content-type", "text/xml".to_owned())],
-        body: body.into(),
-    })
 }

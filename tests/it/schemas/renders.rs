@@ -48,16 +48,8 @@ fn target(count: usize, profile: Profile) -> Target {
 
 /// With the longest text and the most actions that are allowed.
 fn settings() -> (Thresholds, Actions) {
-    let set = Config::default().alarms;
-    let thresholds = Thresholds {
-        credits_low_minutes: set.credits_low_minutes,
-        depletion_page_minutes: set.depletion_page_minutes,
-        depletion_ticket_minutes: set.depletion_ticket_minutes,
-        throughput_percent: set.throughput_percent,
-        io_limit_percent: set.io_limit_percent,
-        client_latency_ms: set.client_latency_ms,
-        runbook: Some(format!("https://{}", "r".repeat(300))),
-    };
+    let runbook = Some(format!("https://{}", "r".repeat(300)));
+    let thresholds = Thresholds { runbook, ..Config::default().alarms };
     let arns: Vec<String> =
         (0..5).map(|index| format!("arn:aws:sns:ap-southeast-7:123456789012:t{index}")).collect();
     (thresholds, Actions { page: arns.clone(), ticket: arns.clone(), ok: arns })

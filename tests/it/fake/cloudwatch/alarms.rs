@@ -210,20 +210,23 @@ impl Alarms {
         Ok(object(members))
     }
 
-    /// All of them or none.
+    /// One that is not there keeps none of the others.
     fn delete(&mut self, body: &Value) -> Result<Value, Refused> {
         let names = texts(body, "AlarmNames");
         if !(1..=100).contains(&names.len()) {
             return limits::invalid("AlarmNames must hold 1 to 100");
         }
-        if let Some(missing) = names.iter().find(|name| !self.described.contains_key(**name)) {
-            return Err(Refused::new(404, "ResourceNotFound", format!("Alarm {missing} does not exist")));
-        }
+        let mut missing = None;
         for name in names {
-            self.described.remove(name);
+            if self.described.remove(name).is_none() {
+                missing = Some(name);
+            }
             self.tags.remove(name);
         }
-        Ok(object(Vec::new()))
+        match missing {
+            Some(name) => Err(Refused::new(404, "ResourceNotFound", format!("Alarm {name} does not exist"))),
+            None => Ok(object(Vec::new())),
+        }
     }
 
     fn set_alarm_state(&mut self, body: &Value) -> Result<Value, Refused> {

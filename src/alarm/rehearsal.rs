@@ -16,6 +16,8 @@ const MINUTE: i64 = 60;
 const INSIGHTS_SECONDS: u32 = 3 * 3600;
 /// One that looks back longer is evaluated once an hour only.
 const DAY: u32 = 86_400;
+/// Each range that CloudWatch may look back on is followed by itself, and there are about as many as periods.
+const MOST_PERIODS: u32 = 180;
 
 /// Data of a metric, one entry a minute.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,10 +148,18 @@ struct Watch {
 }
 
 /// How it went so far, if CloudWatch looks back on one certain number of periods.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Course {
-    /// By the labels of the series; one without label where there are no contributors.
-    states: BTreeMap<String, BTreeSet<State>>,
+    /// Those that the alarm may have.
+    states: BTreeSet<State>,
+    /// Those that each contributor may have, by the labels of their series.
+    contributors: BTreeMap<String, BTreeSet<State>>,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course { states: BTreeSet::from([State::InsufficientData]), contributors: BTreeMap::new() }
+    }
 }
 
 impl Watch {
@@ -184,6 +194,12 @@ impl Watch {
         }
         if insights && period.saturating_mul(n) > INSIGHTS_SECONDS {
             return Err(not_modelled(alarm, "a Metrics Insights alarm sees three hours at most"));
+        }
+        if n > MOST_PERIODS {
+            return Err(not_modelled(
+                alarm,
+                &format!("found {n} evaluation periods; known: at most {MOST_PERIODS}"),
+            ));
         }
         let ranges = evaluation_ranges(n, period).collect();
         Ok(Watch {
@@ -237,24 +253,21 @@ impl Watch {
 impl Course {
     /// The possible states of the alarm after one more evaluation.
     fn go_on(&mut self, rule: &Rule, series: &[Seen], contributors: bool) -> BTreeSet<State> {
-        if !contributors {
-            let values = series.first().map(|series| series.values.as_slice()).unwrap_or_default();
-            let before = self.states.remove("").unwrap_or_else(|| BTreeSet::from([State::InsufficientData]));
-            let states = after(&before, rule.outcomes(values));
-            self.states.insert(String::new(), states.clone());
-            return states;
-        }
-        // A contributor that is no longer returned is OK, and so it is when it comes back; a query that returns none has
-        // no data, whatever TreatMissingData says ("Missing Data in CloudWatch Metrics Insights alarms").
-        let known = std::mem::take(&mut self.states);
-        for series in series {
+        // A contributor that is no longer returned is OK, and so it is when it comes back. For a query that returns none,
+        // TreatMissingData counts ("Missing Data in CloudWatch Metrics Insights alarms").
+        let known = std::mem::take(&mut self.contributors);
+        for series in series.iter().filter(|_| contributors) {
             let before = known.get(&series.label).cloned().unwrap_or_else(|| BTreeSet::from([State::Ok]));
-            self.states.insert(series.label.clone(), after(&before, rule.outcomes(&series.values)));
+            self.contributors.insert(series.label.clone(), after(&before, rule.outcomes(&series.values)));
         }
-        match self.states.is_empty() {
-            true => BTreeSet::from([State::InsufficientData]),
-            false => together(self.states.values()),
-        }
+        self.states = match self.contributors.is_empty() {
+            true => {
+                let values = series.first().map(|series| series.values.as_slice()).unwrap_or_default();
+                after(&self.states, rule.outcomes(values))
+            }
+            false => together(self.contributors.values()),
+        };
+        self.states.clone()
     }
 }
 

@@ -69,11 +69,6 @@ impl Usd {
         Usd { micros: cents * MICROS_A_CENT }
     }
 
-    /// In micro-dollars.
-    pub fn micros(self) -> u64 {
-        self.micros
-    }
-
     /// The nearest floating-point number of dollars, for programs that read JSON.
     pub fn dollars(self) -> f64 {
         self.micros as f64 / 1e6

@@ -81,7 +81,7 @@ impl Burn {
 pub enum Outlook {
     /// The file system has none: elastic, or more is provisioned than its storage earns.
     NoCredits,
-    /// There are no data of `BurstCreditBalance`.
+    /// There are no present data of `BurstCreditBalance`.
     NoBalance,
     /// There are none left, and no more than the baseline is allowed.
     Empty {
@@ -120,7 +120,7 @@ impl Situation {
     pub fn of(file_system: &FileSystem, metrics: &Metrics, now: i64) -> Situation {
         let balance = Reading::newest(&metrics.balance);
         let burn = Burn::of(metrics, now);
-        let outlook = match balance {
+        let outlook = match balance.filter(|balance| !balance.is_old(now)) {
             _ if !file_system.may_have_credits() => Outlook::NoCredits,
             None => Outlook::NoBalance,
             Some(newest) => outlook(file_system, metrics, newest, burn),
@@ -267,6 +267,14 @@ mod tests {
         let metrics = |age| Metrics { metered: Points::from([(NOW - age, 1.0)]), ..Metrics::default() };
         assert_eq!(of(ThroughputMode::Bursting, &metrics(901)).burn, None);
         assert_eq!(of(ThroughputMode::Bursting, &metrics(900)).burn.map(|burn| burn.until), Some(NOW - 840));
+        // An old balance tells nothing: what is used now may have drained it long ago, or it was full since.
+        let drained = |age| {
+            let balance = Points::from([(NOW - age, 90.0 * GIB)]);
+            let metrics = Metrics { balance, metered: points(&[100.0 * MIB; 15]), ..Metrics::default() };
+            of(ThroughputMode::Bursting, &metrics).outlook
+        };
+        assert_eq!(drained(901), Outlook::NoBalance);
+        assert!(matches!(drained(900), Outlook::Depletion { .. }));
         // A minute without data is no minute of nothing.
         let gaps = Metrics { metered: Points::from([(NOW - 600, 30.0), (NOW - 60, 10.0)]), ..metrics(0) };
         let burn = of(ThroughputMode::Bursting, &gaps).burn.unwrap();

@@ -7,6 +7,7 @@ mod evaluation;
 mod expressions;
 mod failures;
 mod limits;
+mod mutants;
 mod ownership;
 mod refused;
 mod render;

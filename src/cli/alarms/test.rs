@@ -6,10 +6,11 @@ mod shipped;
 mod values;
 mod verdict;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -24,6 +25,9 @@ use crate::names::printable;
 use crate::provision::alarms::{self, Actions, Alarms, Templates};
 use crate::provision::dashboards::BadTemplate;
 use crate::provision::{Mark, Target};
+
+/// A test file is small: what is larger is another file.
+const MOST_BYTES: usize = 256 << 10;
 
 /// The Region that alarms are rendered for where none is given; their states do not depend on it.
 const REGION: &str = "us-east-1";
@@ -65,7 +69,7 @@ struct Report {
 ///
 /// # Errors
 ///
-/// A bad configuration or template, files that cannot be read, and that a test failed.
+/// A bad configuration or template, and that a test failed or its file cannot be read.
 pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if args.example {
         out.write_all(shipped::EXAMPLE.as_bytes())?;
@@ -80,9 +84,11 @@ pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
         reports.push(report((*name).to_owned(), text, &Config::default(), &mark, &templates));
     }
     for path in &args.files {
-        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let name = printable(path.as_os_str().as_encoded_bytes());
-        reports.push(report(name, &text, &configured, &mark, &templates));
+        reports.push(match read(path) {
+            Ok(text) => report(name, &text, &configured, &mark, &templates),
+            Err(reason) => Report { mistakes: vec![format!("{name}: {reason}")], ..Report::new(name) },
+        });
     }
     let failed = reports.iter().filter(|report| !report.passed()).count();
     match args.json {
@@ -96,10 +102,20 @@ pub fn run(args: &TestArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
 }
 
+/// The text of a test file, or why there is none.
+fn read(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() > MOST_BYTES {
+        return Err(format!("found more than {MOST_BYTES} bytes, which no test file has: another file?"));
+    }
+    String::from_utf8(bytes).map_err(|_| "not UTF-8 text, which TOML has to be".to_owned())
+}
+
 fn report(name: String, text: &str, config: &Config, mark: &Mark, templates: &Templates) -> Report {
     let kinds: Vec<&str> = templates.keys().map(String::as_str).collect();
-    let mut report =
-        Report { file: name, alarm: None, mistakes: Vec::new(), failures: Vec::new(), rendered: None };
+    let mut report = Report::new(name);
     let test = match file::read(&report.file, text, config, &kinds) {
         Ok(test) => test,
         Err(mistakes) => return Report { mistakes: mistakes.0, ..report },
@@ -168,6 +184,10 @@ fn try_out(test: &TestFile, alarms: &Alarms, report: &mut Report) {
 }
 
 impl Report {
+    fn new(file: String) -> Report {
+        Report { file, alarm: None, mistakes: Vec::new(), failures: Vec::new(), rendered: None }
+    }
+
     fn passed(&self) -> bool {
         self.mistakes.is_empty() && self.failures.is_empty()
     }

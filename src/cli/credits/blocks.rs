@@ -11,6 +11,9 @@ use crate::names::printable;
 /// What stands before the values.
 const LABEL: usize = 14;
 
+/// Ten years, in seconds: of what is as far off as that, a date says nothing.
+const FAR: f64 = 10.0 * 365.0 * 86_400.0;
+
 /// Writes a block for each.
 pub fn write(report: &Report, look: &Look<'_>, out: &mut impl Write) -> io::Result<()> {
     for seen in &report.seen {
@@ -84,7 +87,10 @@ impl Block<'_> {
 
     /// What stands first, for it is what was asked.
     fn outlook(&self) -> (&'static str, String) {
-        let then = |seconds| format!("{} at this burn, at {}", lasting(seconds, false), self.end(seconds));
+        let then = |seconds| {
+            let at = if seconds < FAR { format!(", at {}", self.end(seconds)) } else { String::new() };
+            format!("{} at this burn{at}", lasting(seconds, false))
+        };
         match self.seen.situation.outlook {
             Outlook::Empty { since, or_before, refill } => {
                 let before = if or_before { "before " } else { "" };
@@ -99,6 +105,9 @@ impl Block<'_> {
             Outlook::Full => ("FULL", "not draining".to_owned()),
             Outlook::Steady => ("STEADY", "not draining: as much is used as is earned".to_owned()),
             Outlook::NoBurn => ("UNKNOWN", "no MeteredIOBytes in the last 15 minutes".to_owned()),
+            Outlook::NoBalance if self.seen.situation.balance.is_some() => {
+                ("UNKNOWN", "no BurstCreditBalance in the last 15 minutes: not mounted?".to_owned())
+            }
             Outlook::NoBalance => {
                 let hours = lasting((self.report.window.to - self.report.window.from) as f64, false);
                 ("UNKNOWN", format!("no BurstCreditBalance in the last {hours}: new, or not mounted"))

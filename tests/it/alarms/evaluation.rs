@@ -233,7 +233,7 @@ fn an_alarm_of_contributors_is_in_alarm_while_one_of_them_is() {
 }
 
 #[test]
-fn a_contributor_that_is_gone_is_ok_and_without_any_there_are_no_data() {
+fn a_contributor_that_is_gone_is_ok() {
     // One of one looks back on 2 to 4 minutes. The last value of b, 4 in the second minute, is out of sight at 4m or at 6m.
     let a = feed(Some("a"), &[0.0; 10]);
     let b = feed(Some("b"), &[0.0, 4.0]);
@@ -241,9 +241,23 @@ fn a_contributor_that_is_gone_is_ok_and_without_any_there_are_no_data() {
         let rehearsal = follow(&alarm_of_contributors(missing), &[a.clone(), b.clone()], 10);
         assert_eq!(rehearsal.evaluations[1].possible(), BTreeSet::from([State::Alarm]), "{missing}");
         assert!(course(&rehearsal).ends_with("00000"), "{missing}: {}", course(&rehearsal));
-        // "if the query returns an empty result .. no matter the missing data treatment"
-        let alone = follow(&alarm_of_contributors(missing), std::slice::from_ref(&b), 10);
-        assert!(course(&alone).ends_with("-----"), "{missing}: {}", course(&alone));
+    }
+}
+
+#[test]
+fn without_any_contributor_missing_data_count_as_they_should() {
+    // "if the query returns an empty result (no time series at all), the treat missing data treatment is applied"
+    let b = feed(Some("b"), &[0.0, 4.0]);
+    for (missing, never, gone) in [
+        ("missing", "-", "-----"),
+        ("ignore", "-", "XXXXX"),
+        ("breaching", "X", "XXXXX"),
+        ("notBreaching", "0", "00000"),
+    ] {
+        let alarm = alarm_of_contributors(missing);
+        assert_eq!(course(&follow(&alarm, &[], 1)), never, "{missing}");
+        let rehearsal = follow(&alarm, std::slice::from_ref(&b), 10);
+        assert!(course(&rehearsal).ends_with(gone), "{missing}: {}", course(&rehearsal));
     }
 }
 
@@ -253,6 +267,9 @@ fn what_is_not_modelled_is_refused() {
     assert!(refused(&alarm(30, 1, 1, "missing")).contains("periods of whole minutes"));
     assert!(refused(&alarm(3600, 1, 25, "missing")).contains("evaluated hourly"));
     assert!(refused(&alarm(60, 3, 2, "missing")).contains("1 <= M <= N"));
+    assert!(
+        refused(&alarm(60, 1, 181, "missing")).contains("found 181 evaluation periods; known: at most 180")
+    );
     let long = Alarm { evaluation_periods: 181, ..alarm_of_contributors("missing") };
     assert!(refused(&long).contains("three hours"));
     let mut unordered = alarm_of_contributors("missing");

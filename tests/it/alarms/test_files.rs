@@ -242,6 +242,38 @@ fn what_is_missing_is_named_and_the_next_file_is_tried() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_named_and_the_next_one_is_tried() {
+    let trial = Trial::new();
+    fs::write(trial.folder.path().join("binary.toml"), [b'a', 0xff, 0]).unwrap();
+    let good = shipped("credits-any-none.toml");
+    let expected = format!(
+        "none.toml: No such file or directory (os error 2)\n\
+         binary.toml: not UTF-8 text, which TOML has to be\n\
+         /dev/zero: found more than 262144 bytes, which no test file has: another file?\n\
+         {good}: ok\n"
+    );
+    let said = trial.test(&["none.toml", "binary.toml", "/dev/zero", &good]);
+    assert_eq!(said, Said { out: expected, status: Some(1) });
+}
+
+#[test]
+fn a_file_with_more_than_anybody_reads_is_refused() {
+    let trial = Trial::new();
+    let series = "[[series]]\nmetric = \"MountStalled\"\nvalues = \"0x168h\"\n";
+    let text = |series: &str, expect: usize| {
+        let expect = "[[expect]]\nchanges = 0\n".repeat(expect);
+        format!("alarm = \"mount-stalled\"\n[file_system]\nmode = \"elastic\"\n{series}{expect}")
+    };
+    trial.write("many.toml", &text(&series.repeat(101), 101));
+    let expected = "many.toml:4: series: found 101 sections [[series]]; allowed: 100 at most\n\
+                    many.toml:307: expect: found 101 sections [[expect]]; allowed: 100 at most\n";
+    assert_eq!(trial.test(&["many.toml"]), Said { out: expected.into(), status: Some(1) });
+    let short = series.replace("168h", "10");
+    trial.write("just.toml", &text(&short.repeat(100), 100));
+    assert_eq!(trial.test(&["just.toml"]).status, Some(0));
+}
+
+#[test]
 fn data_that_the_alarm_does_not_look_at_fail() {
     let trial = Trial::new();
     let text = fs::read_to_string(shipped("credits-low.toml")).unwrap();

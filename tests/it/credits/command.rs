@@ -122,6 +122,13 @@ fn a_file_system_that_fills_is_told_when_it_is_full() {
 }
 
 #[test]
+fn what_is_ages_off_has_no_date() {
+    // A thousandth of a byte a second more than is earned: a TiB lasts for 35 million years.
+    let text = told(&tebibyte(TIB, 100.0 * MIB, 50.0 * MIB + 0.001));
+    assert!(line(&text, "TO DEPLETION  12,7").ends_with(" d at this burn"), "{text}");
+}
+
+#[test]
 fn a_full_file_system_does_not_drain() {
     let text = told(&tebibyte(2.1 * TIB, 100.0 * MIB, 0.0));
     assert!(text.contains("\nFULL          not draining\n"), "{text}");
@@ -226,11 +233,28 @@ fn a_balance_of_long_ago_is_said_to_be_old() {
     });
     let text = told(&account);
     assert!(line(&text, "credits").contains("1.00 TiB, 47.6 % of 2.10 TiB; OLD: of "), "{text}");
-    assert!(text.contains("\nUNKNOWN       no MeteredIOBytes in the last 15 minutes\n"), "{text}");
+    let unknown = "\nUNKNOWN       no BurstCreditBalance in the last 15 minutes: not mounted?\n";
+    assert!(text.contains(unknown), "{text}");
     assert!(
         line(&text, "burn").starts_with("burn          unknown: no data of MeteredIOBytes since "),
         "{text}"
     );
+}
+
+#[test]
+fn what_is_used_now_does_not_drain_a_balance_of_long_ago() {
+    // 90 GiB at 100 - 50 MiB/s were gone after 31 minutes, which is half an hour ago.
+    let account = Account::start();
+    describe(&account, FS, "bursting", TIB, json!({}));
+    account.cloudwatch.metric_data(|data| {
+        level(data, FS, "BurstCreditBalance", 90.0 * GIB, 90, 60);
+        level(data, FS, "MeteredIOBytes", 60.0 * 100.0 * MIB, 90, 0);
+    });
+    let text = told(&account);
+    assert!(text.contains("\nUNKNOWN       no BurstCreditBalance in the last 15 minutes: "), "{text}");
+    assert!(line(&text, "credits").contains("90.0 GiB, 4.2 % of 2.10 TiB; OLD: of "), "{text}");
+    let outlook = parsed(&account, &[])["file_systems"][0]["outlook"].clone();
+    assert_eq!((&outlook["state"], &outlook["seconds"]), (&json!("no_balance"), &Value::Null));
 }
 
 #[test]

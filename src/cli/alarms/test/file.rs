@@ -93,7 +93,7 @@ fn file<'a>(
         tables.into_iter().map(|table| series(reader, table, &config.namespace, id.as_ref())).collect();
     let longest = series.iter().flatten().map(|(_, feed)| feed.minutes.len()).max().unwrap_or_default();
     let mut tables = reader.tables(top, "expect");
-    if tables.is_empty() {
+    if !top.has("expect") {
         reader.missing(top, "expect", "at least one section [[expect]]");
     }
     let times = tables.iter_mut().flat_map(|table| ["at", "to"].map(|key| reader.glance(table, key, time)));

@@ -6,6 +6,9 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::names::printable;
 
+/// Sections of one name: each may describe a week.
+const MOST_TABLES: usize = 100;
+
 /// Every mistake of a file, in the order of its lines: `PATH:LINE: KEY: ..`.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
@@ -18,6 +21,8 @@ pub type Taken<T> = Result<T, Option<String>>;
 pub struct Reader<'a> {
     path: &'a str,
     text: &'a str,
+    /// Where each line but the first begins.
+    lines: Vec<usize>,
     /// Line and mistake.
     mistakes: Vec<(usize, String)>,
 }
@@ -57,7 +62,8 @@ impl Table<'_> {
 
 impl<'a> Reader<'a> {
     pub fn new(path: &'a str, text: &'a str) -> Reader<'a> {
-        Reader { path, text, mistakes: Vec::new() }
+        let lines = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        Reader { path, text, lines, mistakes: Vec::new() }
     }
 
     /// The whole file; None, with a mistake: it is not TOML.
@@ -84,12 +90,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Every section of that name.
+    /// Every section of that name, if they are not too many.
     pub fn tables(&mut self, of: &mut Table<'a>, name: &'static str) -> Vec<Table<'a>> {
         let Some((line, value)) = self.value(of, name) else { return Vec::new() };
         let entries = value.get_ref().as_array().map(|array| array.iter().collect::<Vec<_>>());
+        let mut entries = entries.unwrap_or_else(|| vec![&value]);
+        if entries.len() > MOST_TABLES {
+            let found = format!("{} sections [[{name}]]", entries.len());
+            self.wrong(line, name, found, &format!("{MOST_TABLES} at most"));
+            entries.clear();
+        }
         let mut tables = Vec::new();
-        for entry in entries.unwrap_or_else(|| vec![&value]) {
+        for entry in entries {
             match (entry.get_ref(), value.get_ref()) {
                 (DeValue::Table(table), DeValue::Array(_)) => {
                     tables.push(self.opened(name, self.line_at(entry.span().start), table));
@@ -218,6 +230,6 @@ impl<'a> Reader<'a> {
 
     /// The number, from 1, of the line that holds the byte at `offset`.
     fn line_at(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+        1 + self.lines.partition_point(|start| *start <= offset)
     }
 }

@@ -34,6 +34,9 @@ pub enum CallError {
     /// AWS does not take what was sent.
     #[error("{action} on {resource}: {message}")]
     Invalid { action: &'static str, resource: String, message: String },
+    /// The account has as many as it may have.
+    #[error("{action}: {message}; ask for more in Service Quotas, or let there be fewer")]
+    Full { action: &'static str, message: String },
     /// No answer, or one that tells nothing.
     #[error("{action}: {message}")]
     Other { action: &'static str, message: String },
@@ -141,6 +144,7 @@ where
         {
             CallError::NotFound { action, resource, message }
         }
+        (code, _) if code.starts_with("LimitExceeded") => CallError::Full { action, message },
         (_, Some(400..=499)) => CallError::Invalid { action, resource, message },
         _ => CallError::Other { action, message },
     }

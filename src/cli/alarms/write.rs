@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::alarm::Alarm;
 use crate::aws::alarms::{Alarms, PAGE};
 use crate::aws::call::CallError;
+use crate::cli::provision::note;
 use crate::clock::{Clock, SystemClock};
 use crate::provision::alarms::PAUSE;
 
@@ -54,12 +55,13 @@ pub fn deletions(names: &[String]) -> impl Iterator<Item = Work<'_>> {
     names.chunks(PAGE).map(Work::Delete)
 }
 
-/// Sends all of it, one attempt each [`PAUSE`], and counts in `done` of how many alarms it was. SIGINT and SIGTERM end
-/// it between two attempts.
+/// Sends all of it, one attempt each [`PAUSE`], and counts in `done` of how many alarms it was. What CloudWatch does not
+/// take is said, and the rest is sent. SIGINT and SIGTERM end it between two attempts.
 ///
 /// # Errors
 ///
-/// The first request that fails, or the signal, with how far it came.
+/// The first request that fails for a reason that the others would meet too, or the signal, with how far it came; at
+/// the end, alarms that were not taken.
 pub async fn all(
     alarms: &Alarms,
     work: &[Work<'_>],
@@ -71,6 +73,7 @@ pub async fn all(
     let mut progress = Progress::of(total);
     let mut pace = interval(PAUSE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut not_taken = 0;
     for one in work {
         let so_far = |done: usize| {
             format!("{done} of {total} alarms are done, and running this again goes on with the rest")
@@ -83,14 +86,26 @@ pub async fn all(
             }
             match one.send(alarms, tags).await {
                 Err(error) if error.may_pass() && attempt < ATTEMPTS => pace.reset_after(BACKOFF * attempt),
+                Err(error @ CallError::Invalid { .. }) => {
+                    progress.aside(|| note(format_args!("{error}")));
+                    not_taken += one.alarms();
+                    break;
+                }
                 Err(error) => return Err(error).with_context(|| so_far(*done)),
-                Ok(()) => break,
+                Ok(()) => {
+                    *done += one.alarms();
+                    break;
+                }
             }
         }
-        *done += one.alarms();
-        progress.show(*done);
+        progress.show(*done + not_taken);
     }
-    Ok(())
+    match not_taken {
+        0 => Ok(()),
+        _ => bail!(
+            "{done} of {total} alarms are done; CloudWatch does not take the others, for the reasons above"
+        ),
+    }
 }
 
 /// Waits for SIGINT or SIGTERM.
@@ -126,6 +141,14 @@ impl Progress {
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         Progress { total, bar, said: SystemClock.now().monotonic }
+    }
+
+    /// Lets something be written to standard error.
+    fn aside(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
     }
 
     fn show(&mut self, done: usize) {

@@ -43,23 +43,25 @@ pub fn values(
     values
 }
 
-/// Storage as far as thresholds go: whole TiB, rounded down. Storage grows every day, and an alarm that followed it
-/// would be written anew at every apply.
-fn whole_tib(standard: u64) -> u64 {
-    const TIB: u64 = 1 << 40;
-    standard / TIB * TIB
+/// Storage as far as thresholds go: in steps of an eighth of itself or less, rounded down. Storage grows every day, and
+/// an alarm that followed it would be written anew at every apply.
+fn stepped(standard: u64) -> u64 {
+    /// Binary digits that count, the first aside.
+    const DIGITS: u32 = 3;
+    let rest = standard.checked_ilog2().unwrap_or(0).saturating_sub(DIGITS);
+    standard >> rest << rest
 }
 
 /// Credits that last so many minutes at the burst rate, in bytes. The Region's quota may hold a large file system
 /// below that rate: its credits then last longer.
 fn credits_low(minutes: u64, standard: u64) -> f64 {
-    minutes as f64 * 60.0 * burst(whole_tib(standard))
+    minutes as f64 * 60.0 * burst(stepped(standard))
 }
 
 /// Bytes of credit below which there are as good as none: 1 % of what the file system can have, rounded to a
 /// thousandth, which is what it reads like in an expression.
 fn floor(standard: u64) -> f64 {
-    (cap(whole_tib(standard)) * 10.0).round() / 1000.0
+    (cap(stepped(standard)) * 10.0).round() / 1000.0
 }
 
 fn hours(minutes: u64) -> f64 {
@@ -124,12 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn storage_that_grows_within_a_tebibyte_changes_nothing() {
-        for bytes in [4 * TIB, 4 * TIB + 1, 5 * TIB - 1] {
+    fn storage_that_grows_by_less_than_an_eighth_changes_nothing() {
+        for bytes in [4 * TIB, 4 * TIB + 1, 4 * TIB + 512 * GIB - 1] {
             assert_eq!(credits_low(120, bytes), credits_low(120, 4 * TIB));
             assert_eq!(floor(bytes), floor(4 * TIB));
         }
-        assert!(floor(5 * TIB) > floor(4 * TIB));
+        // 1.125 TiB burst to 112.5 MiB/s; 1.99 TiB count as 1.875.
+        assert_eq!(credits_low(120, TIB + 128 * GIB), 849_346_560_000.0);
+        assert_eq!(credits_low(120, TIB + 1014 * GIB), 1_415_577_600_000.0);
+        assert_eq!(credits_low(120, 4 * TIB + 512 * GIB), 3_397_386_240_000.0);
     }
 
     #[test]

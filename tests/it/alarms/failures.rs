@@ -135,12 +135,23 @@ fn an_alarm_that_cloudwatch_does_not_take_is_named_with_its_reason() {
         "cloudwatch:PutMetricAlarm on arn:aws:cloudwatch:eu-west-1:*:alarm:{}",
         name(FS_A, "credits-low")
     );
-    let expected = format!("{NONE_OF_1}{on}: InvalidParameterValueException: The value NaN is invalid\n");
-    says(&apply(&account, &["credits-low", "--sns", PAGES]), 1, &expected);
-    account.cloudwatch.alarms(|alarms| alarms.set_quota(0));
-    let expected =
-        format!("{NONE_OF_1}{on}: LimitExceeded: The quota for this customer has already been reached.\n");
-    says(&apply(&account, &["credits-low", "--sns", PAGES]), 1, &expected);
+    let expected = format!(
+        "efsmon: {on}: InvalidParameterValueException: The value NaN is invalid\n\
+         efsmon: 2 of 3 alarms are done; CloudWatch does not take the others, for the reasons above\n"
+    );
+    says(&apply(&account, &THREE), 1, &expected);
+    assert_eq!(names(&account).len(), 2);
+}
+
+#[test]
+fn an_account_that_is_full_ends_it_and_says_where_to_ask_for_more() {
+    let account = account();
+    account.cloudwatch.alarms(|alarms| alarms.set_quota(1));
+    let expected = "efsmon: 1 of 3 alarms are done, and running this again goes on with the rest: \
+                    cloudwatch:PutMetricAlarm: LimitExceeded: The quota for this customer has already been reached.; \
+                    ask for more in Service Quotas, or let there be fewer\n";
+    says(&apply(&account, &THREE), 1, expected);
+    assert_eq!((names(&account).len(), puts(&account)), (1, 2));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Target {
     pub file_systems: Vec<FileSystem>,
     /// Whether they were asked for one by one; else they are all that EFS lists.
     pub chosen: bool,
+    /// When alarms go off; the dashboards draw lines there.
+    pub thresholds: alarms::Thresholds,
 }
 
 /// Who applies dashboards and alarms: one's own are changed, another's never. 1 to 64 of the characters A-Z a-z 0-9 . _ -

@@ -237,6 +237,7 @@ impl TargetFlags {
             profile: config.profile,
             file_systems,
             chosen: !self.file_systems.is_empty(),
+            thresholds: config.alarms.clone(),
         }
     }
 

@@ -143,19 +143,14 @@ pub fn templates(added: &[(String, String)]) -> Result<Templates, Vec<BadTemplat
 /// # Errors
 ///
 /// Everything that CloudWatch would not take, and what would never go off.
-pub fn render(
-    target: &Target,
-    thresholds: &Thresholds,
-    actions: &Actions,
-    templates: &Templates,
-) -> Result<Alarms, Vec<BadTemplate>> {
+pub fn render(target: &Target, actions: &Actions, templates: &Templates) -> Result<Alarms, Vec<BadTemplate>> {
     let mut alarms = Alarms::default();
     let mut bad = Vec::new();
     for (kind, template) in templates {
         let each = names(template, "FileSystemId");
         let file_systems = target.file_systems.iter().map(Some).filter(|_| each);
         for file_system in file_systems.chain((!each).then_some(None)) {
-            let values = values::values(kind, file_system, target, thresholds, actions);
+            let values = values::values(kind, file_system, target, actions);
             let alarm = match filled(template, &values) {
                 Ok(alarm) => alarm,
                 Err(reason) => {

@@ -28,8 +28,7 @@ async fn rendering(flags: &Flags, config: &Config, session: &Session) -> anyhow:
     let actions = flags.actions(session.region())?;
     let templates = alarms::templates(&flags.target.templates("alarms")?).map_err(|bad| mistakes(&bad))?;
     let target = flags.target.target(config, session).await?;
-    let alarms =
-        alarms::render(&target, &config.alarms, &actions, &templates).map_err(|bad| mistakes(&bad))?;
+    let alarms = alarms::render(&target, &actions, &templates).map_err(|bad| mistakes(&bad))?;
     Ok(Rendering { target, alarms, kinds: templates.into_keys().collect() })
 }
 

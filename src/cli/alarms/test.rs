@@ -137,8 +137,9 @@ fn render(test: &TestFile, mark: &Mark, templates: &Templates) -> Result<Alarms,
         profile: test.config.profile,
         file_systems: vec![test.file_system.clone()],
         chosen: false,
+        thresholds: test.config.alarms.clone(),
     };
-    alarms::render(&target, &test.config.alarms, &Actions::default(), templates)
+    alarms::render(&target, &Actions::default(), templates)
 }
 
 fn try_out(test: &TestFile, alarms: &Alarms, report: &mut Report) {

@@ -9,34 +9,21 @@ use crate::provision::template::Values;
 
 /// What every `${..}` of the template `kind` stands for. Without a file system there is no `${FileSystemId}`, and the
 /// figures are those of file systems up to 1 TiB.
-pub fn values(
-    kind: &str,
-    file_system: Option<&FileSystem>,
-    target: &Target,
-    thresholds: &Thresholds,
-    actions: &Actions,
-) -> Values {
+pub fn values(kind: &str, file_system: Option<&FileSystem>, target: &Target, actions: &Actions) -> Values {
     let standard = file_system.map_or(0, |file_system| file_system.standard_bytes);
     let mut values = Values::from([
         ("Region", json!(target.region)),
         ("Namespace", json!(target.namespace)),
         ("Owner", json!(target.owner.to_string())),
         ("Mark", json!(target.mark().to_string())),
-        ("Runbook", json!(runbook(kind, thresholds))),
-        ("CreditsLowMinutes", json!(thresholds.credits_low_minutes)),
-        ("CreditsLowBytes", json!(credits_low(thresholds.credits_low_minutes, standard))),
+        ("Runbook", json!(runbook(kind, &target.thresholds))),
+        ("CreditsLowBytes", json!(credits_low(target.thresholds.credits_low_minutes, standard))),
         ("CreditsFloorBytes", json!(floor(standard))),
-        ("DepletionPageMinutes", json!(thresholds.depletion_page_minutes)),
-        ("DepletionPageHours", json!(hours(thresholds.depletion_page_minutes))),
-        ("DepletionTicketMinutes", json!(thresholds.depletion_ticket_minutes)),
-        ("DepletionTicketHours", json!(hours(thresholds.depletion_ticket_minutes))),
-        ("ThroughputPercent", json!(thresholds.throughput_percent)),
-        ("IoLimitPercent", json!(thresholds.io_limit_percent)),
-        ("ClientLatencyMs", json!(thresholds.client_latency_ms)),
         ("PageActions", each_once(&actions.page)),
         ("TicketActions", each_once(&actions.ticket)),
         ("OkActions", each_once(&actions.ok)),
     ]);
+    values.extend(target.thresholds.values());
     if let Some(file_system) = file_system {
         values.insert("FileSystemId", json!(file_system.id.as_str()));
     }
@@ -64,8 +51,28 @@ fn floor(standard: u64) -> f64 {
     (cap(stepped(standard)) * 10.0).round() / 1000.0
 }
 
-fn hours(minutes: u64) -> f64 {
-    minutes as f64 / 60.0
+impl Thresholds {
+    /// The placeholders that alarms and dashboards have in common.
+    pub fn values(&self) -> Values {
+        Values::from([
+            ("CreditsLowMinutes", json!(self.credits_low_minutes)),
+            ("DepletionPageMinutes", json!(self.depletion_page_minutes)),
+            ("DepletionPageHours", hours(self.depletion_page_minutes)),
+            ("DepletionTicketMinutes", json!(self.depletion_ticket_minutes)),
+            ("DepletionTicketHours", hours(self.depletion_ticket_minutes)),
+            ("ThroughputPercent", json!(self.throughput_percent)),
+            ("IoLimitPercent", json!(self.io_limit_percent)),
+            ("ClientLatencyMs", json!(self.client_latency_ms)),
+        ])
+    }
+}
+
+/// 1, rather than 1.0: people read it, too.
+fn hours(minutes: u64) -> Value {
+    match minutes % 60 {
+        0 => json!(minutes / 60),
+        _ => json!(minutes as f64 / 60.0),
+    }
 }
 
 /// Where somebody reads on. Templates that are added have no page of their own in the User Guide.

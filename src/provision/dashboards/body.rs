@@ -66,13 +66,15 @@ pub(super) fn body(template: &Value, target: &Target) -> Result<Value, Vec<Probl
 
 /// What every placeholder that is not of a file system stands for.
 fn values(target: &Target) -> Values {
-    Values::from([
+    let mut values = Values::from([
         ("Region", json!(target.region)),
         ("Namespace", json!(target.namespace)),
         ("Owner", json!(target.owner.to_string())),
         ("Version", json!(env!("CARGO_PKG_VERSION"))),
         ("Mark", json!(target.mark().to_string())),
-    ])
+    ]);
+    values.extend(target.thresholds.values());
+    values
 }
 
 /// A widget, its repeated rows for each file system.

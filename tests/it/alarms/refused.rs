@@ -5,12 +5,12 @@ use efsmon::provision::alarms::{Alarms, render, templates};
 use efsmon::provision::dashboards::BadTemplate;
 use serde_json::{Value, json};
 
-use super::target::{FS, PAGE, TIB, TICKET, actions, bursting, file_system, target, thresholds};
+use super::target::{FS, PAGE, TIB, TICKET, actions, bursting, file_system, target};
 
 /// What is said of a template of one's own, without its name.
 fn refused(template: &Value) -> Vec<String> {
     let added = [("mine".to_owned(), template.to_string())];
-    let result = render(&target(vec![bursting(TIB)]), &thresholds(), &actions(), &templates(&added).unwrap());
+    let result = render(&target(vec![bursting(TIB)]), &actions(), &templates(&added).unwrap());
     let lines = result.unwrap_err().into_iter().map(|bad| bad.to_string());
     lines.map(|line| line.strip_prefix("mine: ").unwrap().to_owned()).collect()
 }
@@ -56,7 +56,7 @@ fn check(changes: &[(&str, Value)], expected: &[&str]) {
 fn with(added: &[(&str, &Value)], file_systems: Vec<FileSystem>) -> Alarms {
     let added: Vec<_> =
         added.iter().map(|(kind, template)| (kind.to_string(), template.to_string())).collect();
-    render(&target(file_systems), &thresholds(), &actions(), &templates(&added).unwrap()).unwrap()
+    render(&target(file_systems), &actions(), &templates(&added).unwrap()).unwrap()
 }
 
 fn two() -> Vec<FileSystem> {
@@ -188,7 +188,7 @@ fn a_name_has_255_characters_at_most() {
         let kind = "k".repeat(length);
         template["AlarmName"] = json!(format!("efsmon-${{FileSystemId}}-{kind}"));
         let added = templates(&[(kind, template.to_string())]).unwrap();
-        let result = render(&target(vec![bursting(TIB)]), &thresholds(), &actions(), &added);
+        let result = render(&target(vec![bursting(TIB)]), &actions(), &added);
         assert_eq!(result.is_ok(), fits);
         let reason = "found 256 characters; allowed: 1 to 255, none of control";
         assert!(result.err().into_iter().flatten().all(|bad| bad.reason == reason));
@@ -344,7 +344,7 @@ fn everything_that_is_wrong_is_said_at_once_and_once() {
     let all = (0..3)
         .map(|index| file_system(&format!("fs-0000000{index}"), ThroughputMode::Bursting, TIB))
         .collect();
-    let result = render(&target(all), &thresholds(), &actions(), &templates(&added).unwrap());
+    let result = render(&target(all), &actions(), &templates(&added).unwrap());
     let found: Vec<_> = result.unwrap_err().into_iter().map(|bad| (bad.template, bad.place)).collect();
     let expected = [("mine", "AlarmActions: "), ("mine", "DatapointsToAlarm: "), ("other", "")];
     assert_eq!(found, expected.map(|(template, place)| (template.to_owned(), place.to_owned())));

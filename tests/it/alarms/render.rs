@@ -7,12 +7,10 @@ use std::time::Duration;
 use efsmon::alarm::{Alarm, Comparison, MissingData};
 use efsmon::credits::{FileSystem, ThroughputMode};
 use efsmon::provision::Mark;
-use efsmon::provision::alarms::{PAUSE, Thresholds, mark_of, monthly_usd, render, templates, time};
+use efsmon::provision::alarms::{PAUSE, mark_of, monthly_usd, render, templates, time};
 use serde_json::{Value, json};
 
-use super::target::{
-    FS, GIB, OK, PAGE, TIB, TICKET, actions, bursting, file_system, rendered, target, thresholds,
-};
+use super::target::{FS, GIB, OK, PAGE, TIB, TICKET, actions, bursting, file_system, rendered, target};
 
 fn of_one(file_system: FileSystem) -> BTreeMap<String, Alarm> {
     let alarms = rendered(&target(vec![file_system])).rendered;
@@ -98,15 +96,15 @@ fn each_goes_off_when_its_chapter_says() {
 /// 2.1 TiB are 2,308,974,418,329.6 bytes, and a hundredth of that is 23,089,744,183.296; 4 TiB have four times that,
 /// and burst to 400 MiB/s: 120 x 60 x 400 x 1,048,576 = 3,019,898,880,000.
 #[test]
-fn larger_file_systems_have_larger_thresholds_that_stay_while_they_grow_within_a_tebibyte() {
-    let (four, nearly_five) = (of_one(bursting(4 * TIB)), of_one(bursting(5 * TIB - 1)));
+fn larger_file_systems_have_larger_thresholds_that_stay_while_they_grow_by_less_than_an_eighth() {
+    let (four, later) = (of_one(bursting(4 * TIB)), of_one(bursting(4 * TIB + 512 * GIB - 1)));
     assert_eq!(four["credits-low"].threshold, 3_019_898_880_000.0);
     assert_eq!(
         rule(&four["credits-depletion-page"]).0,
         "IF(m1 < 92358976733.184, 0, IF(e1 > 0, m1/e1/3600, 720))"
     );
-    assert_eq!(four, nearly_five);
-    assert_eq!(of_one(bursting(0)), of_one(bursting(2 * TIB - 1)));
+    assert_eq!(four, later);
+    assert_eq!(of_one(bursting(0)), of_one(bursting(TIB + 128 * GIB - 1)));
     assert_eq!(of_one(bursting(5 * TIB))["credits-low"].threshold, 3_774_873_600_000.0);
     // One for the whole Region, whatever the size.
     assert_eq!(four["credits-any"].threshold, 754_974_720_000.0);
@@ -182,12 +180,12 @@ fn any_number_of_file_systems_has_alarms_of_its_own_names_within_cloudwatchs_lim
 #[test]
 fn what_is_said_fits_with_the_longest_owner_namespace_and_runbook() {
     let page = format!("https://{}", "a".repeat(300));
-    let thresholds = Thresholds { runbook: Some(page.clone()), ..thresholds() };
     let mut target = target(vec![bursting(TIB)]);
+    target.thresholds.runbook = Some(page.clone());
     target.owner = "o".repeat(64).parse().unwrap();
     target.namespace = "N".repeat(255);
     target.region = "ap-southeast-1".to_owned();
-    let alarms = render(&target, &thresholds, &actions(), &templates(&[]).unwrap()).unwrap();
+    let alarms = render(&target, &actions(), &templates(&[]).unwrap()).unwrap();
     for rendered in alarms.rendered {
         assert!(rendered.alarm.alarm_description.ends_with(&format!(" Runbook: {page}#{}", rendered.kind)));
         assert_eq!(mark_of(&rendered.alarm), Some(target.mark()));

@@ -4,7 +4,7 @@ use efsmon::catalog::Profile;
 use efsmon::config::Config;
 use efsmon::credits::{FileSystem, ThroughputMode};
 use efsmon::provision::Target;
-use efsmon::provision::alarms::{Actions, Alarms, Thresholds, render, templates};
+use efsmon::provision::alarms::{Actions, Alarms, render, templates};
 
 pub const GIB: u64 = 1 << 30;
 pub const TIB: u64 = 1 << 40;
@@ -33,6 +33,7 @@ pub fn bursting(standard_bytes: u64) -> FileSystem {
 pub fn target(file_systems: Vec<FileSystem>) -> Target {
     Target {
         chosen: false,
+        thresholds: Config::default().alarms,
         owner: "efsmon".parse().unwrap(),
         region: "eu-west-1".to_owned(),
         namespace: "EFSMon".to_owned(),
@@ -41,16 +42,11 @@ pub fn target(file_systems: Vec<FileSystem>) -> Target {
     }
 }
 
-/// Those of a configuration in which nothing is set.
-pub fn thresholds() -> Thresholds {
-    Config::default().alarms
-}
-
 pub fn actions() -> Actions {
     let one = |arn: &str| vec![arn.to_owned()];
     Actions { page: one(PAGE), ticket: one(TICKET), ok: one(OK) }
 }
 
 pub fn rendered(target: &Target) -> Alarms {
-    render(target, &thresholds(), &actions(), &templates(&[]).unwrap()).unwrap()
+    render(target, &actions(), &templates(&[]).unwrap()).unwrap()
 }

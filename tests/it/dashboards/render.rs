@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use efsmon::catalog::{METRICS, Profile, vended};
+use efsmon::config::Config;
 use efsmon::credits::{FileSystem, ThroughputMode};
 use efsmon::metricmath;
 use efsmon::provision::Target;
@@ -37,6 +38,7 @@ pub fn target(file_systems: usize, profile: Profile) -> Target {
         profile,
         file_systems: (1..=file_systems).map(file_system).collect(),
         chosen: false,
+        thresholds: Config::default().alarms,
     }
 }
 

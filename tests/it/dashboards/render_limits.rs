@@ -128,7 +128,9 @@ fn everything_is_told_at_once() {
 fn an_unknown_placeholder_is_told_with_its_widget() {
     check(
         changed(graph(json!([METERED])), "/properties/stat", json!("${Stat}")),
-        "unknown placeholder ${Stat}; allowed: Mark, Namespace, Owner, Region, Version",
+        "unknown placeholder ${Stat}; allowed: ClientLatencyMs, CreditsLowMinutes, DepletionPageHours, \
+         DepletionPageMinutes, DepletionTicketHours, DepletionTicketMinutes, IoLimitPercent, Mark, Namespace, Owner, \
+         Region, ThroughputPercent, Version",
     );
 }
 

@@ -35,6 +35,7 @@ fn file_systems(count: usize) -> Vec<FileSystem> {
     modes.iter().cycle().enumerate().take(count).map(one).collect()
 }
 
+/// With the longest names and runbook that are allowed.
 fn target(count: usize, profile: Profile) -> Target {
     Target {
         owner: "o".repeat(64).parse().unwrap(),
@@ -43,25 +44,27 @@ fn target(count: usize, profile: Profile) -> Target {
         profile,
         file_systems: file_systems(count),
         chosen: false,
+        thresholds: Thresholds {
+            runbook: Some(format!("https://{}", "r".repeat(300))),
+            ..Config::default().alarms
+        },
     }
 }
 
-/// With the longest text and the most actions that are allowed.
-fn settings() -> (Thresholds, Actions) {
-    let runbook = Some(format!("https://{}", "r".repeat(300)));
-    let thresholds = Thresholds { runbook, ..Config::default().alarms };
+/// As many as are allowed.
+fn actions() -> Actions {
     let arns: Vec<String> =
         (0..5).map(|index| format!("arn:aws:sns:ap-southeast-7:123456789012:t{index}")).collect();
-    (thresholds, Actions { page: arns.clone(), ticket: arns.clone(), ok: arns })
+    Actions { page: arns.clone(), ticket: arns.clone(), ok: arns }
 }
 
 #[test]
 fn every_alarm_is_one_that_cloudwatch_and_cloudformation_take() {
-    let (thresholds, actions) = settings();
+    let actions = actions();
     let templates = alarms::templates(&[]).unwrap();
     let mut kinds = BTreeSet::new();
     for count in [0, 1, 2, 70] {
-        let alarms = alarms::render(&target(count, Profile::Full), &thresholds, &actions, &templates);
+        let alarms = alarms::render(&target(count, Profile::Full), &actions, &templates);
         for rendered in alarms.unwrap().rendered {
             let alarm = serde_json::to_value(&rendered.alarm).unwrap();
             assert_eq!(api(&alarm), Vec::<String>::new(), "{alarm:#}");

@@ -122,7 +122,7 @@ fn change(body: &Value, existing: Option<&Existing>, ours: &Mark, adopt: bool) -
 /// Whose something is that is not ours, as the end of a sentence.
 pub fn whose(mark: Option<&Mark>) -> String {
     match mark {
-        Some(other) => format!("is of {other}"),
+        Some(Mark { owner, region }) => format!("is of owner {owner}, region {region}"),
         None => "was not made by efsmon, or somebody took its mark away".to_owned(),
     }
 }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::names::printable;
 use crate::provision::Mark;
 use crate::provision::alarms::{PAUSE, PREFIX};
+use crate::provision::plan::whose;
 
 /// Sets the alarm to ALARM, and `hold` seconds later to OK, after a confirmation.
 ///
@@ -71,9 +72,9 @@ pub fn run(
 fn check(found: &Found, ours: &Mark) -> anyhow::Result<()> {
     let name = &found.name;
     match found.mark() {
-        Some(mark) if mark == *ours => {}
-        Some(mark) => bail!("{name} is of {mark}: give its --owner"),
-        None => bail!("{name} was not made by efsmon, or somebody took its mark away: it is not fired"),
+        mark if mark.as_ref() == Some(ours) => {}
+        Some(mark) => bail!("{name} {}: give its --owner", whose(Some(&mark))),
+        None => bail!("{name} {}: it is not fired", whose(None)),
     }
     if !found.actions_enabled() {
         bail!("{name} has its actions switched off: nothing would arrive");

@@ -40,7 +40,7 @@ fn what_is_somebody_elses_is_taken_over_only_when_that_is_asked_for() {
     let body = json!({ "x": 60, "y": [1] });
     for other in [mark("team", "eu-west-1"), mark("efsmon", "us-east-1")] {
         let theirs = existing("a", body.clone(), Some(other.clone()));
-        check(&theirs, false, &format!("is of {other};"));
+        check(&theirs, false, &format!("is of owner {}, region {};", other.owner, other.region));
         check(&theirs, true, "keep");
     }
     check(&existing("a", body, None), false, "was not made by efsmon");

@@ -25,9 +25,8 @@ fn another_owners_alarms_are_left_alone_until_they_are_adopted() {
     assert_eq!(apply(&account, &[&["--owner", "storage"], &STALLED[..]].concat()).code, Some(0));
     let ours = apply(&account, &STALLED);
     let stalled = name(FS_A, "mount-stalled");
-    let line = format!(
-        "  refuse  {stalled}  is of efsmon owner storage, region eu-west-1; take it over with --adopt\n"
-    );
+    let line =
+        format!("  refuse  {stalled}  is of owner storage, region eu-west-1; take it over with --adopt\n");
     assert!(ours.out.contains(&line), "{}", ours.out);
     assert_eq!(
         (ours.code, ours.err.as_str(), puts(&account)),
@@ -39,7 +38,7 @@ fn another_owners_alarms_are_left_alone_until_they_are_adopted() {
     assert_eq!(alarms(&account, "delete", &["--yes"]).code, Some(0));
     let named = alarms(&account, "delete", &["--yes", &stalled]);
     let expected =
-        format!("efsmon: {stalled} is of efsmon owner storage, region eu-west-1; delete it in the console\n");
+        format!("efsmon: {stalled} is of owner storage, region eu-west-1; delete it in the console\n");
     assert_eq!((named.code, named.err.as_str()), (Some(1), expected.as_str()));
     assert_eq!(names(&account).len(), 2);
     let adopted = apply(&account, &[&["--adopt"], &STALLED[..]].concat());

@@ -227,7 +227,7 @@ fn what_would_reach_nobody_is_not_fired() {
     edit("ActionsEnabled", false.into());
     refuses("has its actions switched off: nothing would arrive");
     edit("AlarmDescription", "efsmon owner storage, region eu-west-1".into());
-    refuses("is of efsmon owner storage, region eu-west-1: give its --owner");
+    refuses("is of owner storage, region eu-west-1: give its --owner");
     edit("AlarmDescription", "by hand".into());
     refuses("was not made by efsmon, or somebody took its mark away: it is not fired");
     for flags in [["--sns", PAGES], ["--file-system", FS_A]] {

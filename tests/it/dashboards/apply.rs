@@ -158,7 +158,7 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
     let account = account();
     ok(dashboards(&account, &["apply", "mine", "--yes", "--owner", "team-a"]));
     let theirs = body(&account, MINE);
-    let reason = "is of efsmon owner team-a, region eu-west-1; take it over with --adopt";
+    let reason = "is of owner team-a, region eu-west-1; take it over with --adopt";
 
     let (code, out, err) = dashboards(&account, &["diff", "mine"]);
     let expected = format!("efsmon: {MINE}: {reason}\nefsmon: 1 of 1 dashboard left alone without --adopt\n");
@@ -168,7 +168,7 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
     assert_eq!(err, "efsmon: 1 of 1 dashboard not applied, for the reasons above\n");
     let (code, _, err) = dashboards(&account, &["delete", "mine", "--yes"]);
     let expected = format!(
-        "efsmon: {MINE}: is of efsmon owner team-a, region eu-west-1; delete it in the console\n\
+        "efsmon: {MINE}: is of owner team-a, region eu-west-1; delete it in the console\n\
          efsmon: 1 dashboard not deleted\n"
     );
     assert_eq!((code, err), (1, expected));
@@ -187,7 +187,7 @@ fn another_owners_is_left_alone_until_it_is_adopted() {
     assert_eq!(
         out,
         format!(
-            "{HEAD}  update  {MINE}  +1 -1 lines, though it is of efsmon owner team-a, region eu-west-1\nupdated {MINE}\n"
+            "{HEAD}  update  {MINE}  +1 -1 lines, though it is of owner team-a, region eu-west-1\nupdated {MINE}\n"
         )
     );
     ok(dashboards(&account, &["diff"]));

@@ -14,7 +14,7 @@ use aws_sdk_cloudwatch::types::{
 use serde_json::Value;
 
 use super::Session;
-use super::call::{CallError, call_error};
+use super::call::{CallError, call_error, of_aws};
 use super::tags::{tagging_error, tags};
 use crate::alarm::{Alarm, Comparison, MissingData};
 use crate::iam::Place;
@@ -22,6 +22,11 @@ use crate::metricmath;
 use crate::provision::Mark;
 
 mod described;
+
+const DESCRIBE: &str = "cloudwatch:DescribeAlarms";
+const PUT: &str = "cloudwatch:PutMetricAlarm";
+const DELETE: &str = "cloudwatch:DeleteAlarms";
+const SET_STATE: &str = "cloudwatch:SetAlarmState";
 
 /// Alarms of a page of DescribeAlarms, and alarms that one DeleteAlarms takes, at most.
 pub const PAGE: usize = 100;
@@ -127,7 +132,7 @@ impl Alarms {
         resource: &str,
     ) -> Result<(Vec<Found>, Option<String>), CallError> {
         let answer = request.send().await;
-        let answer = answer.map_err(|error| call_error("cloudwatch:DescribeAlarms", resource, &error))?;
+        let answer = answer.map_err(|error| call_error(DESCRIBE, resource, &error))?;
         let found = answer.metric_alarms().iter().map(found).collect();
         Ok((found, answer.next_token().map(str::to_owned)))
     }
@@ -160,10 +165,9 @@ impl Alarms {
             .treat_missing_data(missing(alarm.treat_missing_data))
             .set_tags(tags(with));
         let resource = self.place.alarm(&alarm.alarm_name);
-        put.send()
-            .await
-            .map(drop)
-            .map_err(|error| tagging_error(call_error("cloudwatch:PutMetricAlarm", &resource, &error)))
+        let answer = put.send().await;
+        let answer = answer.map_err(|error| tagging_error(call_error(PUT, &resource, &error)))?;
+        of_aws(PUT, answer).map(drop)
     }
 
     /// Deletes at most [`PAGE`] alarms. Where one is not there, the others are deleted all the same. One attempt.
@@ -177,7 +181,8 @@ impl Alarms {
             _ => self.place.alarm("efsmon-*"),
         };
         let answer = self.once.delete_alarms().set_alarm_names(Some(names.to_vec())).send().await;
-        answer.map(drop).map_err(|error| call_error("cloudwatch:DeleteAlarms", &resource, &error))
+        let answer = answer.map_err(|error| call_error(DELETE, &resource, &error))?;
+        of_aws(DELETE, answer).map(drop)
     }
 
     /// Sets its state until CloudWatch's next evaluation, and sets off the actions of a state that it was not in.
@@ -192,9 +197,8 @@ impl Alarms {
         };
         let set = self.client.set_alarm_state().alarm_name(name).state_value(state).state_reason(reason);
         let answer = set.send().await;
-        answer
-            .map(drop)
-            .map_err(|error| call_error("cloudwatch:SetAlarmState", &self.place.alarm(name), &error))
+        let answer = answer.map_err(|error| call_error(SET_STATE, &self.place.alarm(name), &error))?;
+        of_aws(SET_STATE, answer).map(drop)
     }
 }
 

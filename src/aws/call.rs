@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
-
 use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_cloudwatch::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_cloudwatch::operation::RequestId;
 
 use super::{NotReady, OPERATION};
 use crate::iam::Statement;
@@ -67,6 +67,15 @@ impl CallError {
     /// Of an answer that is not AWS's, though it says that all is well: a portal's.
     pub(super) fn stranger(action: &'static str) -> CallError {
         CallError::Other { action, message: format!("the answer is not AWS's: {CHECK}") }
+    }
+}
+
+/// An answer that holds nothing, if it is AWS's. Each of those names its request (`x-amzn-requestid`); a web server's 200
+/// does not, and the SDK would take it for a yes.
+pub(super) fn of_aws<T: RequestId>(action: &'static str, answer: T) -> Result<T, CallError> {
+    match answer.request_id() {
+        Some(_) => Ok(answer),
+        None => Err(CallError::stranger(action)),
     }
 }
 

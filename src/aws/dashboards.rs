@@ -8,7 +8,7 @@ use aws_sdk_cloudwatch::operation::put_dashboard::PutDashboardError;
 use aws_sdk_cloudwatch::types::DashboardValidationMessage;
 
 use super::Session;
-use super::call::{CallError, call_error};
+use super::call::{CallError, call_error, of_aws};
 use super::efs::MAX_PAGES;
 use super::tags::{tagging_error, tags};
 use crate::iam::Place;
@@ -126,7 +126,7 @@ impl Dashboards {
     /// A request that fails.
     pub async fn delete(&self, name: &str) -> Result<(), CallError> {
         match self.client.delete_dashboards().dashboard_names(name).send().await {
-            Ok(_) => Ok(()),
+            Ok(done) => of_aws(DELETE, done).map(drop),
             Err(error) => match call_error(DELETE, &self.place.dashboard(name), &error) {
                 CallError::NotFound { .. } => Ok(()),
                 error => Err(error),

@@ -274,3 +274,15 @@ fn a_misspelled_name_is_told() {
         none.err
     );
 }
+
+/// Something between answers 200 and says nothing: that is no yes.
+#[test]
+fn an_answer_that_is_not_aws_is_no_success() {
+    let account = account();
+    account.cloudwatch.fail_calls("PutMetricAlarm", 3, Fault::Nothing);
+    let ended = apply(&account, &["credits-low", "--sns", PAGES]);
+    let expected =
+        "cloudwatch:PutMetricAlarm: the answer is not AWS's: check AWS_ENDPOINT_URL and the proxy\n";
+    assert!(ended.code == Some(1) && ended.err.ends_with(expected), "{}", ended.err);
+    assert_eq!(names(&account), Vec::<String>::new());
+}

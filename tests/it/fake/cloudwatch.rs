@@ -38,6 +38,8 @@ pub enum Fault {
     InvalidWithoutHeader,
     /// 200 from something that is not CloudWatch.
     Portal,
+    /// 200 from something that says nothing.
+    Nothing,
     /// A TCP reset after the request was read.
     Reset,
     /// The request is read and never answered.
@@ -338,6 +340,7 @@ fn instead(fault: Fault) -> Option<Reply> {
         Fault::ServiceUnavailable => html(503, "<html><body><h1>503 Service Unavailable</h1></body></html>"),
         Fault::TooLarge => html(413, "<html><body><h1>413 Request Entity Too Large</h1></body></html>"),
         Fault::Portal => html(200, "<html><body>Welcome! Please log in.</body></html>"),
+        Fault::Nothing => Reply::Answer(Answer { status: 200, headers: Vec::new(), body: Vec::new() }),
         Fault::Reset => Reply::Reset,
         Fault::Mute => Reply::Mute,
         Fault::CloseAfterAccepting | Fault::Slow(_) => return None,

@@ -110,13 +110,20 @@ fn minute() -> Minute {
     Minute::of(wall - Duration::from_secs(60 * MINUTE))
 }
 
-fn datum(metric: &'static str, host: &str, unit: Unit, values: &[f64], counts: &[f64]) -> Datum {
+fn datum(
+    metric: &'static str,
+    host: &str,
+    minute: Minute,
+    unit: Unit,
+    values: &[f64],
+    counts: &[f64],
+) -> Datum {
     let dimension =
         |name: &'static str, value: &str| Dimension { name: name.into(), value: Some(value.to_owned()) };
     Datum {
         metric: metric.into(),
         dimensions: vec![dimension("FileSystemId", "fs-0123456789abcdef0"), dimension("InstanceId", host)],
-        timestamp: minute(),
+        timestamp: minute,
         unit,
         values: values.to_vec(),
         counts: counts.to_vec(),
@@ -124,24 +131,26 @@ fn datum(metric: &'static str, host: &str, unit: Unit, values: &[f64], counts: &
 }
 
 /// What a host sends of a minute, in small: a rate, a delta, and many hosts' deltas in one series.
-fn batch() -> Batch {
+fn batch(minute: Minute) -> Batch {
     let mut data = vec![
-        datum("ReadThroughput", "i-1", Unit::None, &[0.25, 12.5], &[50.0, 10.0]),
-        datum("ReadLatency", "i-1", Unit::Milliseconds, &[1.5, 2.0, 8.0], &[600.0, 300.0, 100.0]),
-        datum("ReadBytes", "i-1", Unit::Bytes, &[6_442_450_944.0], &[1.0]),
-        datum("ReadBytes", "i-1", Unit::Bytes, &[0.0], &[1.0]),
+        datum("ReadThroughput", "i-1", minute, Unit::None, &[0.25, 12.5], &[50.0, 10.0]),
+        datum("ReadLatency", "i-1", minute, Unit::Milliseconds, &[1.5, 2.0, 8.0], &[600.0, 300.0, 100.0]),
+        datum("ReadBytes", "i-1", minute, Unit::Bytes, &[6_442_450_944.0], &[1.0]),
+        datum("ReadBytes", "i-1", minute, Unit::Bytes, &[0.0], &[1.0]),
     ];
     data.extend(
-        (0..996).map(|i| datum("WriteBytes", &format!("i-many-{i}"), Unit::Bytes, &[f64::from(i)], &[1.0])),
+        (0..996).map(|i| {
+            datum("WriteBytes", &format!("i-many-{i}"), minute, Unit::Bytes, &[f64::from(i)], &[1.0])
+        }),
     );
     Batch { namespace: "EFSMon".to_owned(), data }
 }
 
-async fn read_back(client: &Client, metric: &str, host: &str) -> Vec<Datapoint> {
+async fn read_back(client: &Client, metric: &str, host: &str, minute: Minute) -> Vec<Datapoint> {
     let dimension = |name: &str, value: &str| {
         aws_sdk_cloudwatch::types::Dimension::builder().name(name).value(value).build()
     };
-    let start = minute().seconds() - 600;
+    let start = minute.seconds() - 600;
     let answer = client
         .get_metric_statistics()
         .namespace("EFSMon")
@@ -162,29 +171,34 @@ async fn read_back(client: &Client, metric: &str, host: &str) -> Vec<Datapoint> 
 }
 
 /// Sum, average, maximum and sample count of the one datapoint that there is.
-fn figures(points: &[Datapoint]) -> (f64, f64, f64, f64) {
+fn figures(points: &[Datapoint], minute: Minute) -> (f64, f64, f64, f64) {
     assert_eq!(points.len(), 1, "{points:?}");
     let point = &points[0];
-    assert_eq!(point.timestamp().unwrap().secs(), minute().seconds());
+    assert_eq!(point.timestamp().unwrap().secs(), minute.seconds());
     (point.sum().unwrap(), point.average().unwrap(), point.maximum().unwrap(), point.sample_count().unwrap())
 }
 
 fn check(url: &str) {
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     let config = aws::config(url, credentials);
+    // Once: the next one may begin meanwhile.
+    let minute = minute();
     block_on(async {
-        assert_eq!(CloudWatch::with(config.clone()).unwrap().put(&batch()).await, Ok(()));
+        assert_eq!(CloudWatch::with(config.clone()).unwrap().put(&batch(minute)).await, Ok(()));
         let client = Client::new(&config);
         // 0.25 x 50 + 12.5 x 10 = 137.5; over 60 seconds 2.291666..
-        let throughput = figures(&read_back(&client, "ReadThroughput", "i-1").await);
+        let throughput = figures(&read_back(&client, "ReadThroughput", "i-1", minute).await, minute);
         assert_eq!(throughput, (137.5, 137.5 / 60.0, 12.5, 60.0));
         // 1.5 x 600 + 2 x 300 + 8 x 100 = 2300
-        assert_eq!(figures(&read_back(&client, "ReadLatency", "i-1").await), (2300.0, 2.3, 8.0, 1000.0));
+        assert_eq!(
+            figures(&read_back(&client, "ReadLatency", "i-1", minute).await, minute),
+            (2300.0, 2.3, 8.0, 1000.0)
+        );
         // Two data of one minute add up.
-        let bytes = figures(&read_back(&client, "ReadBytes", "i-1").await);
+        let bytes = figures(&read_back(&client, "ReadBytes", "i-1", minute).await, minute);
         assert_eq!(bytes, (6_442_450_944.0, 3_221_225_472.0, 6_442_450_944.0, 2.0));
         assert_eq!(
-            figures(&read_back(&client, "WriteBytes", "i-many-995").await),
+            figures(&read_back(&client, "WriteBytes", "i-many-995", minute).await, minute),
             (995.0, 995.0, 995.0, 1.0)
         );
     });
@@ -193,7 +207,7 @@ fn check(url: &str) {
 #[test]
 fn what_our_double_takes_ministack_takes_and_gives_back() {
     let strict = fake::cloudwatch::CloudWatch::start();
-    assert_eq!(block_on(aws::sink(&strict.url()).put(&batch())), Ok(()));
+    assert_eq!(block_on(aws::sink(&strict.url()).put(&batch(minute()))), Ok(()));
     assert_eq!(strict.data().len(), 1000);
     check(&Ministack::start().url());
 }

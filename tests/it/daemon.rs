@@ -69,7 +69,7 @@ fn spooled(machine: &Machine) -> Vec<String> {
 
 /// Waits out the end of a minute, for what must not be cut by a new one. A sample in its first second may count as
 /// the end of the one before.
-fn early_in_a_minute() {
+pub fn early_in_a_minute() {
     let second = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % 60;
     if !(2..45).contains(&second) {
         std::thread::sleep(Duration::from_secs((62 - second) % 60));

@@ -7,6 +7,7 @@ use ciborium::Value as Cbor;
 use serde_json::{Value, json};
 
 use crate::account::Account;
+use crate::daemon::early_in_a_minute;
 use crate::fake::cloudwatch::metric_data::{MetricData, Minute};
 use crate::fake::cloudwatch::{Fault, member, text};
 
@@ -15,6 +16,12 @@ const GIB: f64 = 1_073_741_824.0;
 const TIB: f64 = 1_099_511_627_776.0;
 
 const FS: &str = "fs-0123456789abcdef0";
+
+/// An account whose figures are of the minutes up to now, in a minute that does not end meanwhile.
+fn account() -> Account {
+    early_in_a_minute();
+    Account::start()
+}
 
 /// The start of the minute that the machine's clock is in, in seconds since 1970.
 fn this_minute() -> i64 {
@@ -65,7 +72,7 @@ fn describe(account: &Account, file_system: &'static str, mode: &str, standard: 
 
 /// One bursting file system of 1 TiB: 50 MiB/s are earned.
 fn tebibyte(balance: f64, permitted: f64, metered: f64) -> Account {
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "bursting", TIB, json!({"Name": "home"}));
     seed(&account, FS, 360, (balance, 0.0), permitted, metered);
     account
@@ -142,7 +149,7 @@ fn a_full_file_system_does_not_drain() {
 
 #[test]
 fn an_empty_one_is_throttled_since_a_time_and_its_demand_is_at_least_what_it_gets() {
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "bursting", TIB, json!({}));
     let since = this_minute() - 60 * 120;
     account.cloudwatch.metric_data(|data| {
@@ -178,7 +185,7 @@ fn one_that_is_empty_as_far_back_as_is_known_may_have_been_so_before() {
 
 #[test]
 fn elastic_has_no_credits_and_is_not_asked_for_any() {
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "elastic", GIB, json!({}));
     account.cloudwatch.metric_data(|data| {
         level(data, FS, "PermittedThroughput", 5.0 * GIB, 30, 0);
@@ -199,7 +206,7 @@ fn provisioned_has_credits_when_its_storage_earns_more() {
         // 90 GiB at 80 - 50 MiB/s.
         (20.0, "TO DEPLETION  51 min at this burn, at "),
     ] {
-        let account = Account::start();
+        let account = account();
         describe(&account, FS, "provisioned", TIB, json!({"ProvisionedThroughputInMibps": mibps}));
         seed(&account, FS, 30, (90.0 * GIB, 0.0), 300.0 * MIB, 80.0 * MIB);
         let text = told(&account);
@@ -210,7 +217,7 @@ fn provisioned_has_credits_when_its_storage_earns_more() {
 
 #[test]
 fn what_cloudwatch_does_not_have_is_no_zero() {
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "bursting", GIB, json!({}));
     let text = told(&account);
     let unknown = "UNKNOWN       no BurstCreditBalance in the last 6 h: new, or not mounted\n";
@@ -225,7 +232,7 @@ fn what_cloudwatch_does_not_have_is_no_zero() {
 
 #[test]
 fn a_balance_of_long_ago_is_said_to_be_old() {
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "bursting", TIB, json!({}));
     account.cloudwatch.metric_data(|data| {
         level(data, FS, "BurstCreditBalance", TIB, 60, 20);
@@ -244,7 +251,7 @@ fn a_balance_of_long_ago_is_said_to_be_old() {
 #[test]
 fn what_is_used_now_does_not_drain_a_balance_of_long_ago() {
     // 90 GiB at 100 - 50 MiB/s were gone after 31 minutes, which is half an hour ago.
-    let account = Account::start();
+    let account = account();
     describe(&account, FS, "bursting", TIB, json!({}));
     account.cloudwatch.metric_data(|data| {
         level(data, FS, "BurstCreditBalance", 90.0 * GIB, 90, 60);
@@ -259,7 +266,7 @@ fn what_is_used_now_does_not_drain_a_balance_of_long_ago() {
 
 #[test]
 fn more_than_three_are_a_table_with_the_worst_first() {
-    let account = Account::start();
+    let account = account();
     account.efs.set_page(100);
     for (id, name, mode) in [
         ("fs-00000001", "full", "bursting"),
@@ -300,7 +307,7 @@ fn ids(number: u32) -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn six_hundred_file_systems_take_several_requests_and_cost_what_is_printed() {
-    let account = Account::start();
+    let account = account();
     account.efs.set_page(100);
     for id in ids(600) {
         describe(&account, id, "bursting", GIB, json!({}));
@@ -423,7 +430,7 @@ fn a_refusal_names_the_action_and_the_statement_to_add() {
 
 #[test]
 fn a_file_system_that_is_not_there_is_named() {
-    let output = Account::start().efsmon(&["credits", FS]);
+    let output = account().efsmon(&["credits", FS]);
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains(FS) && stderr.contains("FileSystemNotFound"), "{stderr}");
@@ -431,7 +438,7 @@ fn a_file_system_that_is_not_there_is_named() {
 
 #[test]
 fn an_account_without_file_systems_costs_nothing() {
-    let account = Account::start();
+    let account = account();
     assert_eq!(stdout(&account.efsmon(&["credits"])), "no EFS file systems in eu-west-1\n");
     assert_eq!(account.cloudwatch.calls(), []);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, sleep_until};
 
 use crate::alarm::Alarm;
 use crate::aws::alarms::{Alarms, PAGE};
@@ -55,7 +55,7 @@ pub fn deletions(names: &[String]) -> impl Iterator<Item = Work<'_>> {
     names.chunks(PAGE).map(Work::Delete)
 }
 
-/// Sends all of it, one attempt each [`PAUSE`], and counts in `done` of how many alarms it was. What CloudWatch does not
+/// Sends all of it, [`PAUSE`] after each answer, and counts in `done` of how many alarms it was. What CloudWatch does not
 /// take is said, and the rest is sent. SIGINT and SIGTERM end it between two attempts.
 ///
 /// # Errors
@@ -71,8 +71,7 @@ pub async fn all(
     let total: usize = work.iter().map(Work::alarms).sum();
     let mut stop = pin!(stopped()?);
     let mut progress = Progress::of(total);
-    let mut pace = interval(PAUSE);
-    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut next = Instant::now();
     let mut not_taken = 0;
     for one in work {
         let so_far = |done: usize| {
@@ -82,10 +81,12 @@ pub async fn all(
             tokio::select! {
                 biased;
                 () = &mut stop => bail!("interrupted: {}", so_far(*done)),
-                _ = pace.tick() => {}
+                () = sleep_until(next) => {}
             }
-            match one.send(alarms, tags).await {
-                Err(error) if error.may_pass() && attempt < ATTEMPTS => pace.reset_after(BACKOFF * attempt),
+            let answer = one.send(alarms, tags).await;
+            next = Instant::now() + PAUSE;
+            match answer {
+                Err(error) if error.may_pass() && attempt < ATTEMPTS => next += BACKOFF * attempt,
                 Err(error @ CallError::Invalid { .. }) => {
                     progress.aside(|| note(format_args!("{error}")));
                     not_taken += one.alarms();

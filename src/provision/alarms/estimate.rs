@@ -6,9 +6,12 @@ use super::asked::is_query;
 use crate::alarm::Alarm;
 use crate::cost::prices::{ALARM_METRIC, Usd};
 
-/// From the beginning of one attempt at a PutMetricAlarm to that of the next: CloudWatch takes three a second from an
-/// account in a Region (CloudWatch User Guide, "CloudWatch service quotas"), whoever makes them.
-pub const PAUSE: Duration = Duration::from_millis(400);
+/// From the answer to one attempt at a PutMetricAlarm to the next attempt. CloudWatch takes three a second from an account
+/// in a Region (CloudWatch User Guide, "CloudWatch service quotas"), whoever makes them; three of these pauses are longer,
+/// however late each request arrives.
+pub const PAUSE: Duration = Duration::from_millis(350);
+/// A pause, and what a request takes as a rule.
+const EACH: Duration = Duration::from_millis(400);
 
 /// What a month of these alarms costs at list prices: each metric in each of them. A Metrics Insights query is billed
 /// for each metric that it analyses, which is estimated: one for each of the Region's file systems. The first
@@ -18,9 +21,9 @@ pub fn monthly_usd<'a>(alarms: impl IntoIterator<Item = &'a Alarm>, file_systems
     ALARM_METRIC.times_whole(metrics)
 }
 
-/// How long it takes to write so many alarms.
+/// How long it takes to write so many alarms, about.
 pub fn time(alarms: usize) -> Duration {
-    PAUSE.saturating_mul(u32::try_from(alarms).unwrap_or(u32::MAX))
+    EACH.saturating_mul(u32::try_from(alarms).unwrap_or(u32::MAX))
 }
 
 /// The metrics for which an alarm is billed.

@@ -231,7 +231,7 @@ fn a_month_costs_ten_cents_for_each_metric_and_a_write_takes_400_ms() {
         (usd.to_string(), time(alarms.len()))
     };
     let ms = Duration::from_millis;
-    assert_eq!(PAUSE, ms(400));
+    assert!(PAUSE * 3 > ms(1_000), "a fourth write comes in the next second");
     assert_eq!(cost(0), ("$0.00".to_owned(), ms(400)));
     assert_eq!(cost(1), ("$1.20".to_owned(), ms(3_600)));
     assert_eq!(cost(200), ("$240.00".to_owned(), ms(640_400)));

@@ -9,6 +9,8 @@ mod faults;
 mod order;
 mod outage;
 #[cfg(test)]
+pub(crate) mod logged;
+#[cfg(test)]
 mod tests;
 mod verdict;
 

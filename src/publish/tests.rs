@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
+use super::logged::logged;
 use super::*;
 use crate::model::{Datum, Dimension, Unit};
 use crate::spool::Limits;
@@ -680,27 +680,6 @@ fn a_damaged_file_does_not_hold_up_the_others() {
     machine.run_to(3700, |_| Ok(()));
     assert_eq!(machine.take_names(), ["m2+m0"]);
     assert_eq!(machine.spool.standing().losses.damaged_data, 1);
-}
-
-/// What is logged meanwhile.
-fn logged(run: impl FnOnce()) -> String {
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-    impl std::io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    tracing::subscriber::with_default(subscriber, run);
-    let bytes = log.0.lock().unwrap().clone();
-    String::from_utf8(bytes).unwrap()
 }
 
 #[test]

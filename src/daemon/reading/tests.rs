@@ -1,13 +1,12 @@
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::catalog::Profile;
 use crate::minutes::SeriesLimits;
 use crate::model::Moment;
 use crate::monitor::{Settings, State};
+use crate::publish::logged::logged;
 use crate::source::{Namespace, Roots};
 
 #[test]
@@ -36,29 +35,6 @@ impl Clock for Seconds {
             monotonic: Duration::from_secs(self.0),
         }
     }
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What is said meanwhile.
-fn log_of(act: impl FnOnce()) -> String {
-    let log = Log::default();
-    let writer = log.clone();
-    let lines = tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone());
-    tracing::subscriber::with_default(lines.finish(), act);
-    let text = log.0.lock().unwrap().clone();
-    String::from_utf8(text).unwrap()
 }
 
 struct Machine {
@@ -121,7 +97,7 @@ const A: &str = "fs-01234567.efs.us-east-1.amazonaws.com:/";
 #[test]
 fn a_reading_that_fails_every_other_time_is_said_twice_in_five_minutes() {
     let mut machine = Machine::new();
-    let log = log_of(|| {
+    let log = logged(|| {
         for now in (1000..1300).step_by(20) {
             machine.show(now, &[A], 0);
             assert!(machine.read(now));
@@ -137,7 +113,7 @@ fn a_reading_that_fails_every_other_time_is_said_twice_in_five_minutes() {
 fn a_helper_s_state_that_cannot_be_read_is_said_once_however_many_mounts_come() {
     let mut machine = Machine::new();
     fs::write(machine.path().join("efs"), "not a directory").unwrap();
-    let log = log_of(|| {
+    let log = logged(|| {
         for mounts in 1..=9 {
             let now = 1000 + 400 * mounts as u64;
             machine.show(now, &vec!["127.0.0.1:/"; mounts], 0);
@@ -150,7 +126,7 @@ fn a_helper_s_state_that_cannot_be_read_is_said_once_however_many_mounts_come() 
 #[test]
 fn bytes_of_more_than_a_day_without_a_reading_are_said_once() {
     let mut machine = Machine::new();
-    let log = log_of(|| {
+    let log = logged(|| {
         // A day and 10 s.
         for (now, bytes) in [(1000, 0), (87_410, 5000), (87_420, 6000)] {
             machine.show(now, &[A], bytes);
@@ -165,7 +141,7 @@ fn bytes_of_more_than_a_day_without_a_reading_are_said_once() {
 #[test]
 fn a_stalled_mount_is_said_once_and_so_is_its_end() {
     let mut machine = Machine::new();
-    let log = log_of(|| {
+    let log = logged(|| {
         for (now, unanswered) in [(1000, 0), (1010, 3), (1020, 3), (1040, 3), (1050, 4), (1060, 0)] {
             machine.unanswered = unanswered;
             machine.show(now, &[A, "nas:/"], 0);

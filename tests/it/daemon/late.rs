@@ -13,6 +13,7 @@ use efsmon::aws::ecs::{Task, TaskError};
 use efsmon::aws::host::{Answer, Instance};
 use efsmon::daemon::host::{HostFinder, HostSource, Identity, Metadata, Surroundings};
 use efsmon::model::{Datum, Host};
+use tracing::level_filters::LevelFilter;
 
 use crate::paused::{self, Home, Paused, Recorder};
 
@@ -161,6 +162,10 @@ pub fn boot(directory: &Path, boot: Boot) -> Run {
     let home = Home::at(directory);
     let log = Log::default();
     let writer = log.clone();
+    // A line that another thread logs for the first time while nobody listens is switched off, and if this one begins
+    // to listen at that moment, it stays off. So somebody always listens.
+    let everything = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE).with_writer(std::io::sink);
+    let _ = tracing::subscriber::set_global_default(everything.finish());
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let (data, asked) = tracing::subscriber::with_default(subscriber, || {
         paused::live(async {

@@ -24,7 +24,7 @@ nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
 	@echo 'building efsmon (about two minutes the first time)'
-	@cargo build --release --locked --quiet
+	@cargo build --release --locked --quiet --bin efsmon
 	@$(tools)/ministack/bin/python tests/demo/demo.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" \
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
@@ -45,7 +45,7 @@ test: rust strace ip $(deny) $(ministack) $(models)
 bench: rust nfsiostat
 	@echo 'building the benchmark and the program (some minutes the first time)'
 	@cargo bench --locked --quiet
-	@cargo build --release --locked --quiet
+	@cargo build --release --locked --quiet --bin efsmon
 	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
 	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
 

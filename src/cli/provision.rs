@@ -67,15 +67,41 @@ pub struct TargetFlags {
     file_systems: Vec<FileSystemId>,
 }
 
-/// How they are changed.
+/// Whether anything is written, and who is asked and told.
 #[derive(Debug, Args)]
-pub struct ChangeFlags {
+pub struct WriteFlags {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
+    /// Write JSON; needs --yes or --dry-run
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl WriteFlags {
+    /// Refuses --json where somebody would have to be asked: standard output is for a program then.
+    ///
+    /// # Errors
+    ///
+    /// --json with neither --yes nor --dry-run.
+    pub fn check(&self) -> Result<(), UsageError> {
+        match self.json && !self.yes && !self.dry_run {
+            true => Err(UsageError(
+                "found --json alone, which asks nothing; allowed: with --yes or --dry-run".to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// How they are changed.
+#[derive(Debug, Args)]
+pub struct ChangeFlags {
+    #[command(flatten)]
+    pub write: WriteFlags,
     /// Take over what is another owner's, or nobody's
     #[arg(long)]
     pub adopt: bool,
@@ -267,20 +293,6 @@ pub fn wait<T>(task: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     // A thread may hang in the resolver for half a minute: nobody waits for its answer any more.
     tokio.shutdown_background();
     done
-}
-
-/// Refuses --json where somebody would have to be asked: standard output is for a program then.
-///
-/// # Errors
-///
-/// --json with neither --yes nor --dry-run.
-pub fn check_json(json: bool, yes: bool, dry_run: bool) -> Result<(), UsageError> {
-    match json && !yes && !dry_run {
-        true => Err(UsageError(
-            "found --json alone, which asks nothing; allowed: with --yes or --dry-run".to_owned(),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Asks on standard error for `expected`, typed out; `yes` answers for the person.

@@ -11,7 +11,7 @@ use super::report::{Report, alarms, are};
 use super::situation::{self, Situation};
 use super::write::{self, Work};
 use crate::cli::provision::tag::{self, Tag};
-use crate::cli::provision::{ChangeFlags, check_json, coloured, confirm, note, wait, write_json};
+use crate::cli::provision::{ChangeFlags, coloured, confirm, note, wait, write_json};
 use crate::provision::plan::{Change, Plan};
 
 /// Create and update the alarms; one that is as it should be is not written
@@ -31,9 +31,6 @@ pub struct ApplyArgs {
     /// that are there already
     #[arg(long = "tag", value_name = "KEY=VALUE")]
     tags: Vec<Tag>,
-    /// Write JSON; needs --yes or --dry-run
-    #[arg(long)]
-    json: bool,
 }
 
 /// Writes the plan, asks, and follows it.
@@ -42,38 +39,38 @@ pub struct ApplyArgs {
 ///
 /// A bad configuration, no credentials, what AWS refuses, an answer that is not yes, alarms that are not ours.
 pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    check_json(args.json, args.change.yes, args.change.dry_run)?;
+    args.change.write.check()?;
     let tags = tag::pairs(&args.tags)?;
     let config = args.flags.target.config()?;
     let situation = wait(situation::look(&args.flags, &config))?;
     let plan = situation.plan(args.change.adopt)?;
     let report = Report { situation: &situation, plan: &plan, prune: args.prune };
-    let shown = match args.json {
+    let shown = match args.change.write.json {
         true => Ok(()),
         false => report.write(coloured(), out).and_then(|()| out.flush()),
     };
     // What was decided is done, even when nobody reads about it any more.
-    let shown = if args.change.yes { shown } else { Ok(shown?) };
+    let shown = if args.change.write.yes { shown } else { Ok(shown?) };
     warn(&situation, &plan);
     let (changes, mut done, mut failed) = (report.changes(), 0, None);
-    if changes > 0 && !args.change.dry_run {
+    if changes > 0 && !args.change.write.dry_run {
         let whose = situation.target.mark();
-        confirm(&format!("Change {} of {whose}?", alarms(changes)), "apply", args.change.yes)?;
+        confirm(&format!("Change {} of {whose}?", alarms(changes)), "apply", args.change.write.yes)?;
         let written = plan.writes().filter_map(|step| situation.desired.get(&step.name));
         let mut work: Vec<Work<'_>> = written.map(|one| Work::Put(&one.alarm)).collect();
         work.extend(write::deletions(report.deleted()));
         failed = wait(write::all(&situation.alarms, &work, &tags, &mut done)).err();
     }
-    let told = match args.json {
-        true => write_json(&report.json(done, args.change.dry_run, false), out),
+    let told = match args.change.write.json {
+        true => write_json(&report.json(done, args.change.write.dry_run, false), out),
         false => shown,
     };
     if let Some(error) = failed {
         return Err(error);
     }
     told?;
-    if !args.json && changes > 0 {
-        match args.change.dry_run {
+    if !args.change.write.json && changes > 0 {
+        match args.change.write.dry_run {
             true => writeln!(out, "nothing was done: --dry-run")?,
             false => writeln!(out, "{} changed", alarms(done))?,
         }

@@ -10,7 +10,7 @@ use super::flags;
 use super::report::alarms;
 use super::write;
 use crate::aws::alarms::{Alarms, Found};
-use crate::cli::provision::{AccountFlags, check_json, confirm, wait, write_json};
+use crate::cli::provision::{AccountFlags, WriteFlags, confirm, wait, write_json};
 use crate::names::printable;
 use crate::provision::alarms::PREFIX;
 use crate::provision::plan::whose;
@@ -24,15 +24,8 @@ pub struct DeleteArgs {
     /// Whose they are: those of another owner are left alone
     #[arg(long, value_name = "NAME", default_value = "efsmon")]
     owner: Owner,
-    /// Show what would be deleted, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
-    yes: bool,
-    /// Write JSON; needs --yes or --dry-run
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteFlags,
     /// Only these: a kind (credits-low), a file system, or an alarm's whole name
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -44,7 +37,7 @@ pub struct DeleteArgs {
 ///
 /// A bad configuration, no credentials, what CloudWatch refuses, an answer that is not yes, a NAME of nothing.
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    check_json(args.json, args.yes, args.dry_run)?;
+    args.write.check()?;
     let config = args.account.config()?;
     let (client, region, found) = wait(async {
         let session = args.account.session(&config).await?;
@@ -54,16 +47,16 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     })?;
     let mark = Mark { owner: args.owner.clone(), region };
     let ours = wanted(args, &mark, &found)?;
-    let shown = if args.json { Ok(()) } else { write_plan(&ours, &mark, out) };
+    let shown = if args.write.json { Ok(()) } else { write_plan(&ours, &mark, out) };
     // What was decided is done, even when nobody reads about it any more.
-    let shown = if args.yes { shown } else { Ok(shown?) };
+    let shown = if args.write.yes { shown } else { Ok(shown?) };
     let (mut done, mut failed) = (0, None);
-    if !ours.is_empty() && !args.dry_run {
-        confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.yes)?;
+    if !ours.is_empty() && !args.write.dry_run {
+        confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.write.yes)?;
         let work: Vec<_> = write::deletions(&ours).collect();
         failed = wait(write::all(&client, &work, &[], &mut done)).err();
     }
-    let told = if args.json {
+    let told = if args.write.json {
         let row = |(number, name): (usize, &String)| json!({ "name": name, "deleted": number < done });
         let rows: Vec<Value> = ours.iter().enumerate().map(row).collect();
         let owner = mark.owner.to_string();
@@ -75,8 +68,8 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
         return Err(error);
     }
     told?;
-    if !args.json && !ours.is_empty() {
-        match args.dry_run {
+    if !args.write.json && !ours.is_empty() {
+        match args.write.dry_run {
             true => writeln!(out, "nothing was done: --dry-run")?,
             false => writeln!(out, "{} deleted", alarms(done))?,
         }

@@ -5,9 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 
 use super::super::provision::tag::{self, Tag};
-use super::super::provision::{
-    ChangeFlags, TargetFlags, check_json, coloured, confirm, note, wait, write_json,
-};
+use super::super::provision::{ChangeFlags, TargetFlags, coloured, confirm, note, wait, write_json};
 use super::comparison::{Comparison, compare};
 use super::result::{Outcome, Results};
 use super::{as_it_should_be, counted, subject};
@@ -34,9 +32,6 @@ pub struct ApplyArgs {
     /// A tag for those that are made; may be repeated. CloudWatch does not tag those that are there already
     #[arg(long = "tag", value_name = "KEY=VALUE")]
     tags: Vec<Tag>,
-    /// Write JSON; needs --yes or --dry-run
-    #[arg(long)]
-    json: bool,
 }
 
 /// Writes what is not as it should be.
@@ -45,7 +40,7 @@ pub struct ApplyArgs {
 ///
 /// A bad configuration or template; what AWS refuses; what is somebody else's.
 pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    check_json(args.json, args.change.yes, args.change.dry_run)?;
+    args.change.write.check()?;
     let tags = tag::pairs(&args.tags)?;
     wait(async {
         let comparison = compare(&args.target, &args.names, args.change.adopt, args.prune).await?;
@@ -63,15 +58,15 @@ async fn apply(
     for (name, error) in &comparison.unread {
         note(format_args!("{name}: {error}"));
     }
-    let shown = if args.json { Ok(()) } else { write_plan(args, comparison, out) };
+    let shown = if args.change.write.json { Ok(()) } else { write_plan(args, comparison, out) };
     // What was decided is done, even when nobody reads about it any more.
-    let mut shown = if args.change.yes { shown } else { Ok(shown?) };
-    let mut results = Results::new(comparison, args.prune, args.change.dry_run);
-    if results.open() > 0 && !args.change.dry_run {
-        confirm(&question(args, comparison), "apply", args.change.yes)?;
+    let mut shown = if args.change.write.yes { shown } else { Ok(shown?) };
+    let mut results = Results::new(comparison, args.prune, args.change.write.dry_run);
+    if results.open() > 0 && !args.change.write.dry_run {
+        confirm(&question(args, comparison), "apply", args.change.write.yes)?;
         shown = shown.and(follow(args, tags, comparison, &mut results, out).await);
     }
-    if args.json {
+    if args.change.write.json {
         shown = write_json(&results.json(&comparison.target, new_usd(plan)), out);
     }
     match results.failed() {
@@ -107,7 +102,7 @@ async fn follow(
             Err(PutError::Call(error)) => Outcome::failed(error.to_string()),
         };
         let verb = if step.change == Change::Create { "created" } else { "updated" };
-        told = told.and(tell(&step.name, verb, &outcome, args.json, out));
+        told = told.and(tell(&step.name, verb, &outcome, args.change.write.json, out));
         results.set(&step.name, outcome);
     }
     for name in plan.leftover.iter().filter(|_| args.prune) {
@@ -115,7 +110,7 @@ async fn follow(
             Ok(()) => Outcome::done(&serde_json::Value::Null, &[]),
             Err(error) => Outcome::failed(error.to_string()),
         };
-        told = told.and(tell(name, "deleted", &outcome, args.json, out));
+        told = told.and(tell(name, "deleted", &outcome, args.change.write.json, out));
         results.set(name, outcome);
     }
     told

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::provision::{OwnFlags, check_json, confirm, mistakes, note, wait, write_json};
+use super::super::provision::{OwnFlags, WriteFlags, confirm, mistakes, note, wait, write_json};
 use super::comparison::{full_name, look};
 use super::counted;
 use crate::aws::dashboards::Dashboards;
@@ -21,15 +21,8 @@ pub struct DeleteArgs {
     names: Vec<String>,
     #[command(flatten)]
     own: OwnFlags,
-    /// Show what would be deleted, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
-    yes: bool,
-    /// Write JSON; needs --yes or --dry-run
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteFlags,
 }
 
 /// Deletes what is ours.
@@ -38,7 +31,7 @@ pub struct DeleteArgs {
 ///
 /// A bad configuration or template; what AWS refuses; a dashboard that was named and is not there, or is not ours.
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
-    check_json(args.json, args.yes, args.dry_run)?;
+    args.write.check()?;
     let templates = templates(&args.own.templates("")?).map_err(|bad| mistakes(&bad))?;
     wait(delete(args, &templates, out))
 }
@@ -58,7 +51,7 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
     let mut looked = look_for(args, templates, session.region(), &dashboards).await;
     let ours: Vec<&str> = looked.iter().filter(|l| l.obstacle.is_none()).map(|l| l.name.as_str()).collect();
     let mark = args.own.mark(session.region());
-    if !args.json {
+    if !args.write.json {
         match ours.as_slice() {
             // What could not be looked at may be one, and is told below.
             [] if !looked.is_empty() => {}
@@ -70,9 +63,9 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
     for (name, obstacle) in looked.iter().filter_map(|l| Some((&l.name, l.obstacle.as_ref()?))) {
         note(format_args!("{name}: {obstacle}"));
     }
-    if !args.dry_run && !ours.is_empty() {
+    if !args.write.dry_run && !ours.is_empty() {
         let question = format!("To delete {} of {}, owner {}.", counted(ours.len()), mark.region, mark.owner);
-        confirm(&question, "delete", args.yes)?;
+        confirm(&question, "delete", args.write.yes)?;
         for of in looked.iter_mut().filter(|l| l.obstacle.is_none()) {
             match dashboards.delete(&of.name).await {
                 Ok(()) => of.deleted = true,
@@ -80,13 +73,13 @@ async fn delete(args: &DeleteArgs, templates: &Templates, out: &mut impl Write) 
             }
             match &of.obstacle {
                 Some(obstacle) => note(format_args!("{}: {obstacle}", of.name)),
-                None if args.json => {}
+                None if args.write.json => {}
                 None => writeln!(out, "deleted {}", of.name)?,
             }
             out.flush()?;
         }
     }
-    if args.json {
+    if args.write.json {
         let dashboards: Vec<Value> = looked.iter().map(as_json).collect();
         let owner = mark.owner.to_string();
         write_json(&json!({ "region": mark.region, "owner": owner, "dashboards": dashboards }), out)?;

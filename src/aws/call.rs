@@ -50,15 +50,7 @@ impl CallError {
     pub fn may_pass(&self) -> bool {
         matches!(self, CallError::Throttled { .. } | CallError::Other { .. })
     }
-}
 
-impl From<NotReady> for CallError {
-    fn from(not_ready: NotReady) -> CallError {
-        CallError::NotReady(not_ready.to_string())
-    }
-}
-
-impl CallError {
     /// Of a list whose pages lead to ever more pages.
     pub(super) fn endless(action: &'static str) -> CallError {
         CallError::Other { action, message: format!("the list does not end: {CHECK}") }
@@ -67,6 +59,12 @@ impl CallError {
     /// Of an answer that is not AWS's, though it says that all is well: a portal's.
     pub(super) fn stranger(action: &'static str) -> CallError {
         CallError::Other { action, message: format!("the answer is not AWS's: {CHECK}") }
+    }
+}
+
+impl From<NotReady> for CallError {
+    fn from(not_ready: NotReady) -> CallError {
+        CallError::NotReady(not_ready.to_string())
     }
 }
 

@@ -12,6 +12,7 @@ use super::situation::{self, Situation};
 use super::write::{self, Work};
 use crate::cli::provision::tag::{self, Tag};
 use crate::cli::provision::{ChangeFlags, coloured, confirm, note, wait, write_json};
+use crate::config::Config;
 use crate::provision::plan::{Change, Plan};
 
 /// Create and update the alarms; one that is as it should be is not written
@@ -42,7 +43,16 @@ pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
     args.change.write.check()?;
     let tags = tag::pairs(&args.tags)?;
     let config = args.flags.target.config()?;
-    let situation = wait(situation::look(&args.flags, &config))?;
+    wait(apply(args, &tags, &config, out))
+}
+
+async fn apply(
+    args: &ApplyArgs,
+    tags: &[(String, String)],
+    config: &Config,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let situation = situation::look(&args.flags, config).await?;
     let plan = situation.plan(args.change.adopt)?;
     let report = Report { situation: &situation, plan: &plan, prune: args.prune };
     let shown = match args.change.write.json {
@@ -59,7 +69,7 @@ pub fn run(args: &ApplyArgs, out: &mut impl Write) -> anyhow::Result<()> {
         let written = plan.writes().filter_map(|step| situation.desired.get(&step.name));
         let mut work: Vec<Work<'_>> = written.map(|one| Work::Put(&one.alarm)).collect();
         work.extend(write::deletions(report.deleted()));
-        failed = wait(write::all(&situation.alarms, &work, &tags, &mut done)).err();
+        failed = write::all(&situation.alarms, &work, tags, &mut done).await.err();
     }
     let told = match args.change.write.json {
         true => write_json(&report.json(done, args.change.write.dry_run, false), out),

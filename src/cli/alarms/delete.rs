@@ -11,6 +11,7 @@ use super::report::alarms;
 use super::write;
 use crate::aws::alarms::{Alarms, Found};
 use crate::cli::provision::{AccountFlags, WriteFlags, confirm, wait, write_json};
+use crate::config::Config;
 use crate::names::printable;
 use crate::provision::alarms::PREFIX;
 use crate::provision::plan::whose;
@@ -39,13 +40,14 @@ pub struct DeleteArgs {
 pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     args.write.check()?;
     let config = args.account.config()?;
-    let (client, region, found) = wait(async {
-        let session = args.account.session(&config).await?;
-        let client = Alarms::of(&session);
-        let found = client.beginning_with(PREFIX).await?;
-        Ok((client, session.region().to_owned(), found))
-    })?;
-    let mark = Mark { owner: args.owner.clone(), region };
+    wait(delete(args, &config, out))
+}
+
+async fn delete(args: &DeleteArgs, config: &Config, out: &mut impl Write) -> anyhow::Result<()> {
+    let session = args.account.session(config).await?;
+    let client = Alarms::of(&session);
+    let found = client.beginning_with(PREFIX).await?;
+    let mark = Mark { owner: args.owner.clone(), region: session.region().to_owned() };
     let ours = wanted(args, &mark, &found)?;
     let shown = if args.write.json { Ok(()) } else { write_plan(&ours, &mark, out) };
     // What was decided is done, even when nobody reads about it any more.
@@ -54,7 +56,7 @@ pub fn run(args: &DeleteArgs, out: &mut impl Write) -> anyhow::Result<()> {
     if !ours.is_empty() && !args.write.dry_run {
         confirm(&format!("Delete {} of {mark}?", alarms(ours.len())), "delete", args.write.yes)?;
         let work: Vec<_> = write::deletions(&ours).collect();
-        failed = wait(write::all(&client, &work, &[], &mut done)).err();
+        failed = write::all(&client, &work, &[], &mut done).await.err();
     }
     let told = if args.write.json {
         let row = |(number, name): (usize, &String)| json!({ "name": name, "deleted": number < done });

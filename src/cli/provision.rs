@@ -3,7 +3,7 @@
 pub mod tag;
 mod writing;
 
-pub use writing::{coloured, note, write_bodies, write_diff, write_json};
+pub use writing::{coloured, note, write_bodies, write_diff, write_json, write_table};
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use super::write::stopped;
 use crate::aws::alarms::{Alarms, Found, State};
 use crate::cli::UsageError;
-use crate::cli::provision::{TargetFlags, confirm, wait};
+use crate::cli::provision::{TargetFlags, confirm};
 use crate::config::Config;
 use crate::names::printable;
 use crate::provision::Mark;
@@ -20,7 +20,7 @@ use crate::provision::plan::whose;
 /// # Errors
 ///
 /// It is not there, not ours, in ALARM already, or tells nobody; another answer; what CloudWatch refuses.
-pub fn run(
+pub async fn fire(
     target: &TargetFlags,
     config: &Config,
     name: &str,
@@ -34,14 +34,10 @@ pub fn run(
         ))
         .into());
     }
-    let (alarms, ours, found) = wait(async {
-        let session = target.session(config).await?;
-        let alarms = Alarms::of(&session);
-        let ours = Mark { owner: target.owner().clone(), region: session.region().to_owned() };
-        let found = alarms.named(name).await?;
-        Ok((alarms, ours, found))
-    })?;
-    let Some(found) = found else { bail!("there is no alarm {name} in {}", ours.region) };
+    let session = target.session(config).await?;
+    let alarms = Alarms::of(&session);
+    let ours = Mark { owner: target.owner().clone(), region: session.region().to_owned() };
+    let Some(found) = alarms.named(name).await? else { bail!("there is no alarm {name} in {}", ours.region) };
     check(&found, &ours)?;
     writeln!(out, "{name} is in {}. Set to ALARM, it tells", found.state)?;
     write_actions(&found, "AlarmActions", out)?;
@@ -51,17 +47,15 @@ pub fn run(
     confirm("The page is real: whoever is on call gets it.", name, yes)?;
     let who = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
     let reason = format!("efsmon alarms verify --fire, by {who}: a test, nothing is wrong");
-    wait(async {
-        let mut stop = std::pin::pin!(stopped()?);
-        alarms.set_state(name, State::Alarm, &reason).await?;
-        tokio::select! {
-            () = &mut stop => {}
-            () = tokio::time::sleep(Duration::from_secs(hold).max(PAUSE)) => {}
-        }
-        let back = alarms.set_state(name, State::Ok, &reason).await;
-        back.with_context(|| {
-            format!("{name} is left in ALARM; CloudWatch sets it right when it evaluates it, within minutes")
-        })
+    let mut stop = std::pin::pin!(stopped()?);
+    alarms.set_state(name, State::Alarm, &reason).await?;
+    tokio::select! {
+        () = &mut stop => {}
+        () = tokio::time::sleep(Duration::from_secs(hold).max(PAUSE)) => {}
+    }
+    let back = alarms.set_state(name, State::Ok, &reason).await;
+    back.with_context(|| {
+        format!("{name} is left in ALARM; CloudWatch sets it right when it evaluates it, within minutes")
     })?;
     writeln!(out, "set to ALARM and back to OK; CloudWatch's next evaluation gives it its true state")?;
     writeln!(out, "if nothing arrives: is a subscription of the topic confirmed?")?;

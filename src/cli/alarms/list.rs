@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::flags::file_system;
 use crate::aws::alarms::{Alarms, Found};
-use crate::cli::provision::{AccountFlags, wait, write_json};
+use crate::cli::provision::{AccountFlags, wait, write_json, write_table};
 use crate::names::printable;
 use crate::provision::alarms::PREFIX;
 
@@ -44,14 +44,7 @@ pub fn run(args: &ListArgs, out: &mut impl Write) -> anyhow::Result<()> {
     }
     let mut rows = vec![["ALARM", "STATE", "SINCE", "ACTIONS", "OWNER"].map(str::to_owned)];
     rows.extend(found.iter().map(row));
-    let widths: Vec<usize> =
-        (0..5).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    out.flush()?;
-    Ok(())
+    Ok(write_table(&rows, &[], out)?)
 }
 
 fn row(found: &Found) -> [String; 5] {

@@ -60,7 +60,7 @@ struct Line {
 pub fn run(args: &VerifyArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = args.flags.target.config()?;
     if let Some(name) = &args.fire {
-        return fire::run(&args.flags.target, &config, name, args.hold, args.yes, out);
+        return wait(fire::fire(&args.flags.target, &config, name, args.hold, args.yes, out));
     }
     let (situation, topics) = wait(async {
         let situation = situation::look(&args.flags, &config).await?;

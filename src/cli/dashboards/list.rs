@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde_json::json;
 
-use super::super::provision::{AccountFlags, note, wait, write_json};
+use super::super::provision::{AccountFlags, note, wait, write_json, write_table};
 use super::comparison::look;
 use super::counted;
 use crate::aws::call::CallError;
@@ -103,10 +103,5 @@ fn write(listed: &[Listed], out: &mut impl Write) -> io::Result<()> {
     };
     let titles = ["DASHBOARD", "OWNER", "REGION", "MODIFIED", "BYTES"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(titles).chain(listed.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(width);
-    for [name, owner, region, modified, bytes] in &rows {
-        writeln!(out, "{name:a$}  {owner:b$}  {region:c$}  {modified:d$}  {bytes:>e$}")?;
-    }
-    out.flush()
+    write_table(&rows, &[4], out)
 }

@@ -28,6 +28,30 @@ pub fn write_diff(lines: &[Line], coloured: bool, out: &mut impl Write) -> io::R
     lines.iter().try_for_each(|line| writeln!(out, "{}", line.print(coloured)))
 }
 
+/// A table, its titles in the first row: columns two spaces apart, those of `numbers` to the right.
+///
+/// # Errors
+///
+/// A writer that takes no more.
+pub fn write_table<const N: usize>(
+    rows: &[[String; N]],
+    numbers: &[usize],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    for row in rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            match numbers.contains(&column) {
+                true => format!("{cell:>width$}"),
+                false => format!("{cell:width$}"),
+            }
+        });
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    out.flush()
+}
+
 /// A JSON document for programs.
 ///
 /// # Errors

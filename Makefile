@@ -10,6 +10,10 @@ ministack_version := 1.5.33
 cbor2_version := 6.3.0
 botocore_version := 1.44.8
 cfn_lint_version := 1.58.0
+zigbuild_version := 0.24.1
+ziglang_version := 0.17.1
+cargo_deb_version := 3.8.0
+cargo_generate_rpm_version := 0.21.1
 
 # Many tests run the program for some seconds of real time, and wait most of it.
 test_threads := 8
@@ -18,8 +22,12 @@ deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
+zig := $(tools)/zig/$(zigbuild_version)-$(ziglang_version)
+cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
+cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
+vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench compiler rust python strace ip nfsiostat
+.PHONY: demo test bench package deb rpm vm-test qemu compiler rust python strace ip nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -48,6 +56,28 @@ bench: rust nfsiostat
 	@cargo build --release --locked --quiet --bin efsmon
 	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
 	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
+
+# The packages, for ARCH: x86_64 or aarch64.
+ARCH ?= x86_64
+package: deb rpm
+
+deb: compiler $(zig) $(cargo_deb)
+	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$$PATH" packaging/package.sh deb $(ARCH)
+
+rpm: compiler $(zig) $(cargo_generate_rpm)
+	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
+
+# The built package in a virtual machine with a kernel NFS client and systemd.
+vm-test: deb qemu $(vm_image)
+	@python3 tests/vm/run.py $(vm_image)
+
+qemu:
+	@command -v qemu-system-x86_64 mmdebstrap mke2fs >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
+
+$(vm_image): | qemu
+	@echo 'building the image of the virtual machine (about two minutes, once)'
+	@rm -rf target/vm/image-*
+	@$(sudo) tests/vm/image.sh $@
 
 nfsiostat:
 	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
@@ -94,6 +124,21 @@ $(models): | $(ministack)
 	@$(call pip,ministack) --no-deps --no-compile --target $(tools)/models \
 	  botocore==$(botocore_version) cfn-lint==$(cfn_lint_version)
 	@touch $@
+
+# Links programs for an old glibc, and for another architecture.
+$(zig): | python
+	@echo 'installing cargo-zigbuild $(zigbuild_version) and zig $(ziglang_version) under $(tools)'
+	@python3 -m venv --clear $(tools)/zig
+	@$(call pip,zig) cargo-zigbuild==$(zigbuild_version) ziglang==$(ziglang_version)
+	@touch $@
+
+$(cargo_deb): | compiler
+	@echo 'building cargo-deb $(cargo_deb_version) under $(tools) (a minute or two)'
+	@cargo install --quiet --locked --force --root $(tools)/cargo-deb-$(cargo_deb_version) cargo-deb@$(cargo_deb_version)
+
+$(cargo_generate_rpm): | compiler
+	@echo 'building cargo-generate-rpm $(cargo_generate_rpm_version) under $(tools) (some minutes)'
+	@cargo install --quiet --locked --force --root $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version) cargo-generate-rpm@$(cargo_generate_rpm_version)
 
 # Debian's package of nfsiostat, without its services. The list of packages may be missing or old: then it is asked for.
 fetch_nfsiostat = package=$$(mktemp -d); \

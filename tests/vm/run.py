@@ -1,0 +1,59 @@
+"""Runs scenarios in the virtual machine, and shows what they checked.
+
+Usage: run.py IMAGE [SCENARIO..]    all scenarios, each in a machine of its own, when none is named
+
+What a scenario is: tests/vm/README.md. Its results are left in target/vm/results/SCENARIO. Exit status 1 when a check
+failed, or a scenario did not come to its end.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGET = HERE.parents[1] / "target"
+SCENARIOS = ["install"]
+
+
+def main():
+    image, *scenarios = sys.argv[1:]
+    failed = [name for name in scenarios or SCENARIOS if not passes(pathlib.Path(image), name)]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}; see {TARGET / 'vm/results'}")
+
+
+def passes(image, scenario):
+    """Whether every check of the scenario held, and it came to its end."""
+    results = TARGET / "vm/results" / scenario
+    shutil.rmtree(results, ignore_errors=True)
+    print(f"== {scenario}", flush=True)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as job:
+        fill(pathlib.Path(job), scenario)
+        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL)
+    checks = results / "checks.json"
+    held = [show(check) for check in json.loads(checks.read_text())] if checks.exists() else []
+    print(f"   {sum(held)} of {len(held)} checks held, {time.monotonic() - begun:.0f} s", flush=True)
+    return booted.returncode == 0 and all(held) and held != []
+
+
+def show(check):
+    print(f"   {'ok    ' if check['held'] else 'FAILED'} {check['name']:<58} {check['found']}")
+    return check["held"]
+
+
+def fill(job, scenario):
+    """The disk that the machine gets: the scenario's code, and the newest package."""
+    shutil.copytree(HERE / "guest", job, dirs_exist_ok=True)
+    (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
+    (job / "run").chmod(0o755)
+    for package in (TARGET / "packages").glob("*_amd64.deb"):
+        shutil.copy(package, job)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,8 @@ target=$arch-unknown-linux-gnu
 built=${CARGO_TARGET_DIR:-target}
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
-cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
+rustc=$(packaging/compiler.sh "$arch")
+RUSTC=$rustc cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
 cargo run --quiet --locked --example assets -- "$built/assets"
 mkdir -p "$built/packages"
 case $format in

@@ -10,6 +10,8 @@ ministack_version := 1.5.33
 cbor2_version := 6.3.0
 botocore_version := 1.44.8
 cfn_lint_version := 1.58.0
+kubernetes_validate_version := 1.37.0
+check_jsonschema_version := 0.39.0
 zigbuild_version := 0.24.1
 ziglang_version := 0.17.1
 cargo_deb_version := 3.8.0
@@ -21,6 +23,7 @@ test_threads := 8
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
+manifests := $(tools)/manifests/$(kubernetes_validate_version)-$(check_jsonschema_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 zig := $(tools)/zig/$(zigbuild_version)-$(ziglang_version)
 cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
@@ -123,6 +126,13 @@ $(models): | $(ministack)
 	@rm -rf $(tools)/models
 	@$(call pip,ministack) --no-deps --no-compile --target $(tools)/models \
 	  botocore==$(botocore_version) cfn-lint==$(cfn_lint_version)
+	@touch $@
+
+# What Kubernetes and GitHub take: their schemas, and what holds files against them.
+$(manifests): | python
+	@echo 'installing kubernetes-validate $(kubernetes_validate_version) and check-jsonschema $(check_jsonschema_version) under $(tools)'
+	@python3 -m venv --clear $(tools)/manifests
+	@$(call pip,manifests) kubernetes-validate==$(kubernetes_validate_version) check-jsonschema==$(check_jsonschema_version)
 	@touch $@
 
 # Links programs for an old glibc, and for another architecture.

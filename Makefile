@@ -25,12 +25,13 @@ ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
 manifests := $(tools)/manifests/$(kubernetes_validate_version)-$(check_jsonschema_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
+qemu_user := $(tools)/qemu-user
 zig := $(tools)/zig/$(zigbuild_version)-$(ziglang_version)
 cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package deb rpm vm-test qemu compiler rust python strace ip nfsiostat
+.PHONY: demo test bench package deb rpm aarch64-test vm-test qemu openssl compiler rust python strace ip nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -40,7 +41,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace ip $(deny) $(ministack) $(models)
+test: rust strace ip $(deny) $(ministack) $(models) $(manifests)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -48,6 +49,8 @@ test: rust strace ip $(deny) $(ministack) $(models)
 	@if cargo tree --locked --edges all --target all --invert rustls@0.21 2>/dev/null; then \
 	  echo 'rustls 0.21 is back: an aws-* crate stands in Cargo.toml without default-features = false' >&2; exit 1; \
 	fi
+	@echo '== workflows'
+	@$(tools)/manifests/bin/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@echo '== cargo clippy (the first run compiles every dependency: some minutes)'
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
@@ -69,6 +72,19 @@ deb: compiler $(zig) $(cargo_deb)
 
 rpm: compiler $(zig) $(cargo_generate_rpm)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
+
+# The built package for aarch64 under an emulated processor, beside the one for x86_64: `make package` of both comes before.
+aarch64-test: openssl $(qemu_user) $(ministack)
+	@$(tools)/ministack/bin/python tests/aarch64/run.py $(qemu_user) $(tools)/ministack/bin/ministack \
+	  "$$(ls -t "$${CARGO_TARGET_DIR:-target}"/packages/*_arm64.deb | sed -n 1p)" \
+	  "$$(ls -t "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb | sed -n 1p)"
+
+$(qemu_user):
+	@echo 'fetching an emulator of aarch64 (70 MB; unpacked under $(tools), not installed)'
+	@packaging/unpack.sh $@ qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
+
+openssl:
+	@command -v openssl >/dev/null || { $(call apt,openssl); }
 
 # The built package in a virtual machine with a kernel NFS client and systemd.
 vm-test: deb qemu $(vm_image)

@@ -9,25 +9,22 @@ CloudWatch, and what arrived is held against the counters. Exit status 1 when a 
 What this cannot show: the kernel of an aarch64 host, its /proc, and how much memory the programs take there.
 """
 
-import asyncio
 import json
-import os
 import pathlib
 import shutil
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIXTURES = HERE.parent / "fixtures"
 sys.path.insert(0, str(HERE.parent / "demo"))
-import demo  # noqa: E402
+import demo
+from emulator import PATIENCE, Ministack, Stuck, Tls, certificate_of, environment
 
 # Graviton's first generation has none of the atomic instructions of later ones; the second is the oldest still sold
 # everywhere. Newer ones have more, which qemu 7.2 does not know.
@@ -36,8 +33,6 @@ AARCH64 = 183  # EM_AARCH64, elf.h
 LARGEST_PAGE = 65536  # of RHEL 8 on aarch64
 PROGRAMS = ["efsmon", "efsmond"]
 VIEWS = [[], ["--attr"], ["--page"], ["--nfsiostat"], ["--json"], ["--csv"]]
-# Under qemu and beside a compiler, anything may take long.
-PATIENCE = 180
 
 
 def main():
@@ -50,10 +45,11 @@ def main():
         trial.programs_are_what_they_should_be()
         trial.commands_print_the_same()
         with Ministack(directory, ministack) as emulator:
-            trial.daemon_publishes("HTTP", GRAVITON_1, emulator.url)
+            trial.daemon_publishes("HTTP", GRAVITON_1, emulator.url, {"AWS_ENDPOINT_URL": emulator.url})
             certificate = certificate_of(directory)
             with Tls(certificate, emulator.port) as front:
-                trial.daemon_publishes("TLS", GRAVITON_2, emulator.url, front, {"SSL_CERT_FILE": str(certificate)})
+                settings = {"AWS_ENDPOINT_URL": front.url, "SSL_CERT_FILE": str(certificate)}
+                trial.daemon_publishes("TLS", GRAVITON_2, emulator.url, settings)
                 trial.check("efsmond, TLS: what it spoke", front.agreed, ", ".join(sorted(front.agreed)))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -75,7 +71,7 @@ class Trial:
     def check(self, name, held, found=""):
         self.done += 1
         self.failed += [] if held else [name]
-        print(f"{'ok    ' if held else 'FAILED'} {name:<52} {found}", flush=True)
+        print(f"{'ok    ' if held else 'FAILED'} {name:<68} {found}", flush=True)
 
     def command(self, program, cpu=GRAVITON_1):
         """What runs a program of the aarch64 package."""
@@ -113,20 +109,22 @@ class Trial:
             ("efsmon stat, a recording", [["stat", "1"], ["stat", "--json", "1"]]),
             ("efsmon run --dry-run, a recording", [["run", "--dry-run"]]),
         ):
-            self.check_same(name, [[*command, "--procfs", recording] for command in arguments], [b"fs-0123456789abcdef0"])
-        pure = [["cost"], ["iam-policy", "--for", "daemon"], ["dashboards", "render"], ["alarms", "test"]]
-        self.check_same("cost, policies, dashboards, tests of alarms", pure)
+            commands = [[*command, "--procfs", recording] for command in arguments]
+            self.check_same(name, commands, [demo.DIRECT["id"].encode()])
+        pure = [["cost"], ["iam-policy", "--for", "daemon"], ["alarms", "test"]]
+        pure += [["dashboards", "render", "--file-system", demo.DIRECT["id"]]]
+        self.check_same("cost, policy, alarms test, dashboards", pure)
 
     def check_same(self, name, commands, expected=()):
-        """That both programs answer with the same bytes, and that these are an answer."""
+        """That both programs answer with the same bytes, and that these are an answer. What they log has times in it."""
         size, different = 0, []
         for arguments in commands:
             ours = run([*self.command("efsmon"), *arguments])
             theirs = run([self.roots["x86_64"] / "usr/bin/efsmon", *arguments])
             size += len(ours.stdout)
-            same = [(answer.returncode, answer.stdout, answer.stderr) for answer in (ours, theirs)]
+            same = [(answer.returncode, answer.stdout) for answer in (ours, theirs)]
             if same[0] != same[1] or ours.returncode != 0 or not all(word in ours.stdout for word in expected):
-                different.append(f"{' '.join(map(str, arguments))}: {same[0]} and {same[1]}")
+                different.append(f"{' '.join(map(str, arguments))}: {ours} and {theirs}")
         found = f"{len(commands)} answers, {size:,} bytes" if not different else f"\n{different[0]}"
         self.check(f"{name}: the same as on x86_64", commands and size and not different, found)
 
@@ -136,18 +134,50 @@ class Trial:
         recording = self.directory / "recording"
         roots = ["--procfs", replay.procfs, "--efs-state", replay.efs_state, "--sysfs", self.directory / "sys"]
         command = [*self.command("efsmon"), "record", recording, "1", "4", *roots]
-        with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as recorder:
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen(command, env=environment(), **pipe) as recorder:
             while recorder.poll() is None:
                 replay.swap(moves=not replay.is_over())
                 time.sleep(0.5)
-            self.check("efsmon record", recorder.returncode == 0, recorder.stderr.read().strip())
+            self.check("efsmon record", recorder.returncode == 0, recorder.stdout.read().splitlines()[-1])
         return recording
 
-    def daemon_publishes(self, name, cpu, url, front=None, more=None):
-        """That what efsmond sends is what the counters grew by; `front` is what it talks to, in place of `url`."""
-        directory = self.fresh(name)
-        replay = demo.Replay(directory)
-        host = f"aarch64-{name.lower()}"
+    def daemon_publishes(self, name, cpu, url, settings):
+        """That what efsmond sends with these settings is what the counters grew by; `url` is where to look."""
+        cloudwatch = demo.Cloudwatch(url)
+        series = [(file_system, operation) for file_system in demo.FILE_SYSTEMS for operation in ("READ", "WRITE")]
+        before = [total(cloudwatch, *of) for of in series]
+        service = Service(self.fresh(name), self.command("efsmond", cpu), settings)
+        try:
+            service.wait_until_ready()
+            self.check(f"efsmond, {name}: tells systemd that it is ready", True, cpu)
+            part = service.count()
+            status = service.stop()
+            self.check(f"efsmond, {name}: ends by SIGTERM", status == 0, f"status {status}")
+        except (Stuck, OSError, subprocess.TimeoutExpired) as error:
+            self.check(f"efsmond, {name}: runs", False, f"{error!r}\n{service.log.read_text()}")
+            return
+        finally:
+            service.clean_up()
+        for (file_system, operation), so_far in zip(series, before):
+            grew = part.grew(file_system, operation)["bytes"]
+            arrived = total(cloudwatch, file_system, operation) - so_far
+            found = f"{grew:,} bytes" if arrived == grew else f"{arrived:,} in place of {grew:,}"
+            shown = f"efsmond, {name}: {operation} of {file_system['id']} arrived"
+            self.check(shown, grew > 0 and arrived == grew, found)
+
+    def fresh(self, name):
+        directory = self.directory / name
+        directory.mkdir()
+        return directory
+
+
+class Service:
+    """efsmond as systemd starts it, with counters of its own."""
+
+    def __init__(self, directory, command, settings):
+        self.replay = demo.Replay(directory)
+        self.log, self.status = directory / "log", directory / "run/status.json"
         config = directory / "efsmon.toml"
         config.write_text(
             f"""
@@ -156,129 +186,53 @@ class Trial:
             runtime_dir = "{directory}/run"
             [source]
             namespace = "self"
-            procfs = "{replay.procfs}"
+            procfs = "{self.replay.procfs}"
             sysfs = "{directory}/sys"
-            efs_state = "{replay.efs_state}"
+            efs_state = "{self.replay.efs_state}"
             [host]
-            id = "{host}"
+            id = "{demo.HOST}"
             """
         )
-        service_manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        service_manager.bind(str(directory / "notify"))
-        service_manager.settimeout(PATIENCE)
-        settings = {"AWS_ENDPOINT_URL": front.url if front else url, "NOTIFY_SOCKET": str(directory / "notify")}
-        log = open(directory / "log", "wb")
-        command = [*self.command("efsmond", cpu), "--config", config]
-        daemon = subprocess.Popen(command, env=environment(settings | (more or {})), stdout=log, stderr=log)
-        try:
-            said = service_manager.recv(4096).decode()
-            self.check(f"efsmond, {name}: tells systemd that it is ready", "READY=1" in said, cpu)
-            wait_for_samples(daemon, directory / "run/status.json", 2)
-            earlier = replay.text()
-            for _ in range(12):
-                replay.swap(moves=True)
-            wait_for_samples(daemon, directory / "run/status.json", 2)
-            later = replay.text()
-            daemon.send_signal(signal.SIGTERM)
-            ended = daemon.wait(PATIENCE)
-        except (Stuck, OSError, subprocess.TimeoutExpired) as stuck:
-            self.check(f"efsmond, {name}", False, f"{stuck}\n{(directory / 'log').read_text()}")
-            return
-        finally:
-            demo.end(daemon)
-            log.close()
-            service_manager.close()
-        self.check(f"efsmond, {name}: ends by SIGTERM", ended == 0, f"status {ended}")
-        part = demo.Part(0, 0, earlier, later)
-        cloudwatch = demo.Cloudwatch(url)
-        for file_system in demo.FILE_SYSTEMS:
-            for operation in ("READ", "WRITE"):
-                grew = part.grew(file_system, operation)["bytes"]
-                arrived = total(cloudwatch, f"{operation.title()}Bytes", file_system["id"], host)
-                found = f"{grew:,} bytes" if arrived == grew else f"{arrived:,} in place of {grew:,}"
-                shown = f"efsmond, {name}: {operation} of {file_system['id']} arrived"
-                self.check(shown, grew > 0 and arrived == grew, found)
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.manager.bind(str(directory / "notify"))
+        self.manager.settimeout(PATIENCE)
+        settings = environment({"NOTIFY_SOCKET": str(directory / "notify")} | settings)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([*command, "--config", config], env=settings, stdout=log, stderr=log)
 
-    def fresh(self, name):
-        directory = self.directory / name
-        directory.mkdir()
-        return directory
+    def wait_until_ready(self):
+        while "READY=1" not in self.manager.recv(4096).decode():
+            pass
 
+    def count(self):
+        """Lets the counters grow between two samples; the texts before and after."""
+        self.wait_for_samples(2)
+        earlier = self.replay.text()
+        for _ in range(12):
+            self.replay.swap(moves=True)
+        self.wait_for_samples(2)
+        return demo.Part(0, 0, earlier, self.replay.text())
 
-class Stuck(Exception):
-    """Something does not come to where it should."""
-
-
-class Ministack:
-    """The emulator, on a port of its own."""
-
-    def __init__(self, directory, program):
-        self.port = demo.free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        listens = {"BIND_HOST": "127.0.0.1", "MINISTACK_HOST": "127.0.0.1", "GATEWAY_PORT": str(self.port)}
-        places = {"HOME": str(directory), "TMPDIR": str(directory), "MINISTACK_REGION": demo.REGION}
-        quiet = subprocess.DEVNULL
-        self.process = subprocess.Popen([program], env=environment(listens | places), cwd=directory, stdout=quiet, stderr=quiet)
-
-    def __enter__(self):
+    def wait_for_samples(self, count):
+        """Until the daemon has taken so many more samples: the last of two has begun after this call."""
         deadline = time.monotonic() + PATIENCE
-        while not demo.is_healthy(self.url):
+        begin = None
+        while begin is None or self.samples() < begin + count:
             if self.process.poll() is not None or time.monotonic() > deadline:
-                demo.end(self.process)
-                raise Stuck("ministack does not start")
+                raise Stuck("it takes no samples")
+            begin = self.samples() if begin is None and self.status.exists() else begin
             time.sleep(0.1)
-        return self
 
-    def __exit__(self, *_):
+    def samples(self):
+        return json.loads(self.status.read_text())["samples"]["taken"]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def clean_up(self):
         demo.end(self.process)
-
-
-class Tls:
-    """TLS in front of a port of this machine, and what was agreed upon with its clients."""
-
-    def __init__(self, certificate, port):
-        self.port = port
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, certificate.with_suffix(".key"))
-        self.context.set_alpn_protocols(["http/1.1"])
-        self.agreed = set()
-        self.loop = asyncio.new_event_loop()
-
-    def __enter__(self):
-        listening = asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self.context)
-        server = self.loop.run_until_complete(listening)
-        self.url = f"https://localhost:{server.sockets[0].getsockname()[1]}"
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-
-    async def serve(self, reader, writer):
-        tls = writer.get_extra_info("ssl_object")
-        self.agreed.add(f"{tls.version()} {tls.cipher()[0]}")
-        emulator_reader, emulator_writer = await asyncio.open_connection("127.0.0.1", self.port)
-        await asyncio.gather(pump(reader, emulator_writer), pump(emulator_reader, writer))
-
-
-async def pump(reader, writer):
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    writer.close()
-
-
-def certificate_of(directory):
-    """A certificate for localhost that is its own authority, and its key beside it."""
-    certificate = directory / "localhost.pem"
-    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    extensions = ["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"]
-    places = ["-out", certificate, "-keyout", certificate.with_suffix(".key")]
-    subprocess.run([*make, *extensions, *places], check=True, capture_output=True)
-    return certificate
+        self.manager.close()
 
 
 def elf(file):
@@ -292,44 +246,17 @@ def elf(file):
     return machine, [struct.unpack_from("<Q", data, at + 48)[0] for at in loaded]
 
 
-def environment(more=None):
-    """Neither a real account nor this machine's instance metadata."""
-    return {
-        "PATH": os.environ["PATH"],
-        "AWS_REGION": demo.REGION,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    } | (more or {})
-
-
 def run(command):
     return subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
 
 
-def wait_for_samples(daemon, status, count):
-    """Until the daemon has taken so many more samples: the last of two has begun after this call."""
-    deadline = time.monotonic() + PATIENCE
-    first = None
-    while first is None or taken(status) < first + count:
-        if daemon.poll() is not None or time.monotonic() > deadline:
-            raise Stuck("the daemon takes no samples")
-        first = taken(status) if first is None and status.exists() else first
-        time.sleep(0.1)
-
-
-def taken(status):
-    return json.loads(status.read_text())["samples"]["taken"]
-
-
-def total(cloudwatch, metric, file_system, host):
-    """What arrived of a metric of one file system and host, in the last quarter of an hour."""
-    names = {"FileSystemId": file_system, "InstanceId": host}
+def total(cloudwatch, file_system, operation):
+    """The bytes of a file system that arrived in the last quarter of an hour."""
     now = int(time.time())
     answer = cloudwatch.client.get_metric_statistics(
         Namespace=demo.NAMESPACE,
-        MetricName=metric,
-        Dimensions=[{"Name": name, "Value": value} for name, value in names.items()],
+        MetricName=f"{operation.title()}Bytes",
+        Dimensions=[{"Name": "FileSystemId", "Value": file_system["id"]}],
         StartTime=now - 900,
         EndTime=now + 60,
         Period=60,

@@ -16,6 +16,7 @@
 mod account;
 mod alarms;
 mod aws;
+mod changelog;
 mod child;
 mod churn;
 mod completions;

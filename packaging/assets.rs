@@ -1,17 +1,25 @@
 //! What packages have besides the programs: man pages, completions, templates and policies.
 //!
-//! `cargo run --example assets DIRECTORY`
+//! `cargo run --example assets DIRECTORY` leaves there:
+//!
+//! - `man/NAME.1` and `man/NAME.5`, not compressed
+//! - `completions/bash/NAME`, `completions/zsh/_NAME` and `completions/fish/NAME.fish`
+//! - `share/`, which is `/usr/share/efsmon`: `dashboards/*.json`, `dashboards/alarms/*.json` and `iam/*.json`
+//!
+//! With `SOURCE_DATE_EPOCH` in the environment, that day stands on the man pages; without it, none does.
 
-use std::fs;
+#[path = "assets/mod.rs"]
+mod assets;
+
 use std::path::PathBuf;
 
-use clap::CommandFactory;
-use efsmon::cli::Cli;
+use anyhow::Context;
 
 fn main() -> anyhow::Result<()> {
-    let directory: PathBuf =
-        std::env::args_os().nth(1).ok_or_else(|| anyhow::anyhow!("usage: assets DIRECTORY"))?.into();
-    fs::create_dir_all(directory.join("man"))?;
-    clap_mangen::generate_to(Cli::command(), directory.join("man"))?;
-    Ok(())
+    let directory: PathBuf = std::env::args_os().nth(1).context("usage: assets DIRECTORY")?.into();
+    let date = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(seconds) => assets::day(&seconds)?,
+        Err(_) => String::new(),
+    };
+    assets::write(&directory, &date)
 }

@@ -33,6 +33,9 @@ pub struct IamPolicyArgs {
     partition: Option<String>,
 }
 
+/// Any Region.
+const ANYWHERE: &str = "*";
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Who {
     /// The hosts: efsmon run
@@ -51,7 +54,7 @@ fn account(text: &str) -> Result<String, String> {
 }
 
 fn region(text: &str) -> Result<String, String> {
-    match text == "*" || is_region(text) {
+    match text == ANYWHERE || is_region(text) {
         true => Ok(text.to_owned()),
         false => Err("allowed: the name of a Region, such as eu-west-1, or *".to_owned()),
     }
@@ -74,18 +77,33 @@ pub fn run(args: &IamPolicyArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let flags = ConfigFlags { config: args.config.clone(), ..ConfigFlags::default() };
     let config = super::config::load(&flags)?.config;
     let place = args.place(&config);
-    let policy = match args.who {
-        Who::Daemon => daemon(&config, &place)?,
-        Who::Provision => iam::provision(&place),
+    out.write_all(policy(args.who, &config, &place)?.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Who gets a policy, and what `efsmon iam-policy` prints for them where nothing is configured.
+///
+/// # Errors
+///
+/// None by the defaults.
+pub fn defaults() -> anyhow::Result<Vec<(String, String)>> {
+    let (config, place) = (Config::default(), Place::region(ANYWHERE));
+    let values = Who::value_variants().iter().filter_map(|who| Some((who, who.to_possible_value()?)));
+    values.map(|(who, value)| Ok((value.get_name().to_owned(), policy(*who, &config, &place)?))).collect()
+}
+
+fn policy(who: Who, config: &Config, place: &Place) -> anyhow::Result<String> {
+    let policy = match who {
+        Who::Daemon => daemon(config, place)?,
+        Who::Provision => iam::provision(place),
         Who::Read => iam::read(),
     };
-    writeln!(out, "{}", json(&policy)?)?;
-    Ok(out.flush()?)
+    Ok(json(&policy)? + "\n")
 }
 
 impl IamPolicyArgs {
     fn place(&self, config: &Config) -> Place {
-        let region = self.region.as_deref().or(config.publish.region.as_deref()).unwrap_or("*");
+        let region = self.region.as_deref().or(config.publish.region.as_deref()).unwrap_or(ANYWHERE);
         let mut place = Place::region(region);
         if let Some(partition) = &self.partition {
             place.partition.clone_from(partition);

@@ -76,8 +76,7 @@ rpm: compiler $(zig) $(cargo_generate_rpm)
 # The built package for aarch64 under an emulated processor, beside the one for x86_64: `make package` of both comes before.
 aarch64-test: openssl $(qemu_user) $(ministack)
 	@$(tools)/ministack/bin/python tests/aarch64/run.py $(qemu_user) $(tools)/ministack/bin/ministack \
-	  "$$(ls -t "$${CARGO_TARGET_DIR:-target}"/packages/*_arm64.deb | sed -n 1p)" \
-	  "$$(ls -t "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb | sed -n 1p)"
+	  "$${CARGO_TARGET_DIR:-target}/packages"
 
 $(qemu_user):
 	@echo 'fetching an emulator of aarch64 (70 MB; unpacked under $(tools), not installed)'

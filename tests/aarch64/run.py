@@ -1,8 +1,9 @@
 """Tries the programs of the aarch64 package under qemu-user: do they print and publish what those for x86_64 do?
 
-Usage: run.py QEMU MINISTACK AARCH64.deb X86_64.deb
+Usage: run.py QEMU MINISTACK PACKAGES
 
-QEMU is a directory with Debian's qemu-user-static, and libc6 and libgcc-s1 for arm64. The commands are compared byte
+QEMU is a directory with Debian's qemu-user-static, and libc6 and libgcc-s1 for arm64; PACKAGES is the directory with
+the packages of both, of which the newest are taken. The commands are compared byte
 for byte on the recorded texts of tests/fixtures. efsmond publishes over HTTP and over TLS to an emulator of
 CloudWatch, and what arrived is held against the counters. Exit status 1 when a check failed.
 
@@ -38,9 +39,10 @@ VIEWS = [[], ["--attr"], ["--page"], ["--nfsiostat"], ["--json"], ["--csv"]]
 def main():
     for signum in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda signum, frame: sys.exit(128 + signum))
-    qemu, ministack, *packages = (pathlib.Path(argument).absolute() for argument in sys.argv[1:])
+    qemu, ministack, packages = (pathlib.Path(argument).absolute() for argument in sys.argv[1:])
+    debs = [newest(packages, *architecture) for architecture in (("arm64", "aarch64"), ("amd64", "x86_64"))]
     directory = pathlib.Path(tempfile.mkdtemp(prefix="efsmon-aarch64."))
-    trial = Trial(directory, qemu, *packages)
+    trial = Trial(directory, qemu, *debs)
     try:
         trial.programs_are_what_they_should_be()
         trial.commands_print_the_same()
@@ -233,6 +235,13 @@ class Service:
     def clean_up(self):
         demo.end(self.process)
         self.manager.close()
+
+
+def newest(packages, suffix, architecture):
+    found = sorted(packages.glob(f"*_{suffix}.deb"), key=lambda package: package.stat().st_mtime)
+    if not found:
+        sys.exit(f"no package for {architecture} in {packages}: make deb ARCH={architecture}")
+    return found[-1]
 
 
 def elf(file):

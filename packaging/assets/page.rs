@@ -45,12 +45,6 @@ impl Page {
         self.words(text);
     }
 
-    /// A further paragraph of an entry.
-    pub fn entry_paragraph(&mut self, text: &str) {
-        self.control("IP", &[]);
-        self.words(text);
-    }
-
     /// Lines as they are, such as commands.
     pub fn literal<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) {
         self.control("PP", &[]);

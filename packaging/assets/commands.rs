@@ -40,12 +40,7 @@ fn page(command: &Command, parent: Option<&Command>, date: &str) -> String {
     page.section("SYNOPSIS");
     synopsis(command, &mut page);
     page.section("DESCRIPTION");
-    for (at, paragraph) in description(command).split("\n\n").enumerate() {
-        match at {
-            0 => page.words(paragraph),
-            _ => page.paragraph(paragraph),
-        }
-    }
+    page.paragraphs(description(command).split("\n\n"));
     options(command, &mut page);
     if command.has_subcommands() {
         page.section("COMMANDS");
@@ -95,14 +90,10 @@ fn synopsis(command: &Command, page: &mut Page) {
 
 /// Options, then what stands without one.
 fn options(command: &Command, page: &mut Page) {
-    let mut command = command.clone().mut_args(legible);
-    let positional = |arg: &Arg| arg.is_positional();
-    if command.get_arguments().any(positional) {
-        command = command.mut_args(|arg| match positional(&arg) {
-            true => arg.help_heading("ARGUMENTS"),
-            false => arg,
-        });
-    }
+    let command = command.clone().mut_args(|arg| match arg.is_positional() {
+        true => legible(arg).help_heading("ARGUMENTS"),
+        false => legible(arg),
+    });
     let mut text = Vec::new();
     // Writing to memory does not fail.
     let _ = Man::new(command).render_options_section(&mut text);

@@ -43,17 +43,12 @@ pub fn page(date: &str) -> String {
     page.control("br", &[]);
     page.line([bold("/etc/efsmon/conf.d/*.toml")]);
     page.section("DESCRIPTION");
-    page.words(
-        "The configuration of efsmon, in the format TOML. No file is needed. Texts, and times such as \"10s\", \
-         stand between quotation marks; numbers, `true` and `false` do not. A key that efsmon does not know is an \
-         error that names the line, and so is a value that is not allowed: `efsmond` then ends with status 78.",
-    );
     let parts = parts(COMMENTED_FILE);
-    for part in &parts {
-        if let Part::Text(text) = part {
-            page.paragraph(text);
-        }
-    }
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Table(..) | Part::Setting(_) => None,
+    });
+    page.paragraphs(texts.chain([FORMAT]));
     page.section("SETTINGS");
     page.words("Those without a table stand at the top of the file, before the first table.");
     for part in &parts {
@@ -122,6 +117,10 @@ fn closing(page: &mut Page) {
     page.section("SEE ALSO");
     page.references(&["efsmon(1)", "efsmon-config(1)", "efsmond(1)"].map(str::to_owned));
 }
+
+const FORMAT: &str = "The format is TOML. Texts, and times such as \"10s\", stand between quotation marks; numbers, \
+    `true` and `false` do not. No file is needed, and none needs to have all settings. A key that efsmon does not \
+    know is an error that names the line, and so is a value that is not allowed: `efsmond` then ends with status 78.";
 
 const VARIABLES: &str = "A setting, over what the files say: EFSMON_ and its name in capitals, with its table and two \
     underscores before it. Those of [[mounts]] have none. A variable that names no setting is told as a warning.";

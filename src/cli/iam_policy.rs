@@ -39,7 +39,7 @@ const ANYWHERE: &str = "*";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Who {
-    /// The hosts, for the daemon
+    /// The hosts
     Daemon,
     /// Whoever applies dashboards and alarms
     Provision,

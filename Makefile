@@ -31,7 +31,7 @@ cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package deb rpm aarch64-test vm-test qemu openssl compiler rust python strace ip nfsiostat
+.PHONY: demo test bench package deb rpm aarch64-test vm-test qemu openssl compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -41,7 +41,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace ip $(deny) $(ministack) $(models) $(manifests)
+test: rust strace ip manual shells $(deny) $(ministack) $(models) $(manifests)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -117,6 +117,14 @@ strace:
 ip:
 	@command -v ip >/dev/null || { $(call apt,iproute2); }
 
+# The manual pages are read as a terminal shows them.
+manual:
+	@command -v mandoc >/dev/null || { $(call apt,mandoc); }
+
+# The shells that completions are made for, bash aside.
+shells:
+	@{ command -v zsh && command -v fish; } >/dev/null || { $(call apt,zsh fish,--no-install-recommends); }
+
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }
 
@@ -173,5 +181,5 @@ fetch_nfsiostat = package=$$(mktemp -d); \
   rm -rf $$package
 
 pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check
-apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(1) >/dev/null
+apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(2) $(1) >/dev/null
 sudo = $(if $(filter 0,$(shell id -u)),,sudo)

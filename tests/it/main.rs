@@ -15,6 +15,7 @@
 
 mod account;
 mod alarms;
+mod assets;
 mod aws;
 mod changelog;
 mod child;

@@ -40,7 +40,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace ip $(deny) $(ministack) $(models)
+test: rust strace ip $(deny) $(ministack) $(models) $(manifests)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -52,6 +52,8 @@ test: rust strace ip $(deny) $(ministack) $(models)
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
 	@cargo test --locked --quiet -- --test-threads=$(test_threads)
+	@echo '== manifests'
+	@$(tools)/manifests/bin/python tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/efsmon"
 
 bench: rust nfsiostat
 	@echo 'building the benchmark and the program (some minutes the first time)'

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -133,6 +134,8 @@ class Trial:
         minute = read.until_the_minute_ends()
         read.seconds(6)
         status = json.loads(first.execute("efsmon", "status", "--json").stdout)
+        probe = first.container["livenessProbe"]["exec"]["command"]
+        self.equal("the liveness probe passes", first.execute(*probe).returncode, 0)
         self.equal("it sees the mounts of the node's first process", status["sighting"]["view"], "init")
         self.equal("and whose they are, by the mount helper's state (0750)", status["sighting"]["file_systems"],
                    {FILE_SYSTEM: 1})
@@ -147,6 +150,10 @@ class Trial:
         not_later_than(minute + 120)
         peak = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{second.pid()}/status").read_text())[1]
         self.check("its memory stays below half of the limit", int(peak) < 32 << 10, f"{int(peak) / 1024:.1f} MiB")
+        os.kill(second.pid(), signal.SIGSTOP)
+        wait_for("failure of the probe", lambda: second.execute(*probe).returncode == 1)
+        self.check("and fails when the daemon hangs", True)
+        os.kill(second.pid(), signal.SIGCONT)
         self.equal("the next pod ends as well", second.terminate(), 0)
         self.figures(minute, read)
 

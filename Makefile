@@ -26,12 +26,13 @@ models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
 manifests := $(tools)/manifests/$(kubernetes_validate_version)-$(check_jsonschema_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
 qemu_user := $(tools)/qemu-user
+kubectl := $(tools)/kubernetes-client/usr/bin/kubectl
 zig := $(tools)/zig/$(zigbuild_version)-$(ziglang_version)
 cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package deb rpm aarch64-test vm-test qemu openssl compiler rust python strace ip manual shells nfsiostat
+.PHONY: demo test bench package deb rpm aarch64-test vm-test container-test qemu openssl containers compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -55,6 +56,8 @@ test: rust strace ip manual shells $(deny) $(ministack) $(models) $(manifests)
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
 	@cargo test --locked --quiet -- --test-threads=$(test_threads)
+	@echo '== manifests'
+	@$(tools)/manifests/bin/python tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/efsmon"
 
 bench: rust nfsiostat
 	@echo 'building the benchmark and the program (some minutes the first time)'
@@ -89,6 +92,20 @@ openssl:
 vm-test: deb qemu $(vm_image)
 	@python3 tests/vm/run.py $(vm_image)
 
+# The image of packaging/Containerfile in pods of packaging/k8s, by the tools that container engines are made of. As root.
+container-test: deb containers ip $(kubectl) $(ministack)
+	@$(sudo) tests/container/image.sh target/container
+	@$(sudo) unshare --net --mount sh -c 'ip link set lo up && exec "$$@"' sh $(tools)/ministack/bin/python \
+	  tests/container/run.py target/container $(kubectl) $(tools)/ministack/bin/ministack
+
+containers:
+	@for program in buildah runc mmdebstrap; do command -v $$program >/dev/null || { $(call apt,buildah runc mmdebstrap); break; }; done
+
+$(kubectl):
+	@echo 'fetching kubectl, for its kustomize (unpacked under $(tools), not installed)'
+	@$(call unpack,kubernetes-client)
+	@$@ version --client >/dev/null
+
 qemu:
 	@command -v qemu-system-x86_64 mmdebstrap mke2fs >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
 
@@ -98,7 +115,7 @@ $(vm_image): | qemu
 	@$(sudo) tests/vm/image.sh $@
 
 nfsiostat:
-	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
+	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(call unpack,nfs-common); }
 
 # What rustup, and gcc for the crates that build C, must have brought.
 compiler:
@@ -173,11 +190,11 @@ $(cargo_generate_rpm): | compiler
 	@echo 'building cargo-generate-rpm $(cargo_generate_rpm_version) under $(tools) (some minutes)'
 	@cargo install --quiet --locked --force --root $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version) cargo-generate-rpm@$(cargo_generate_rpm_version)
 
-# Debian's package of nfsiostat, without its services. The list of packages may be missing or old: then it is asked for.
-fetch_nfsiostat = package=$$(mktemp -d); \
-  download() { (cd $$package && apt-get -qq download nfs-common 2>/dev/null); }; \
+# A package of Debian's, without its services. The list of packages may be missing or old: then it is asked for.
+unpack = package=$$(mktemp -d); \
+  download() { (cd $$package && apt-get -qq download $(1) 2>/dev/null); }; \
   { download || { $(sudo:sudo=sudo -n) apt-get -qq update && download; }; } 2>/dev/null \
-    && dpkg -x $$package/nfs-common_*.deb $(tools)/nfs-common || rm -rf $(tools)/nfs-common; \
+    && dpkg -x $$package/$(1)_*.deb $(tools)/$(1) || rm -rf $(tools)/$(1); \
   rm -rf $$package
 
 pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check

@@ -5,147 +5,113 @@ use clap_mangen::roff::{Inline, bold, roman};
 
 use super::page::Page;
 
-/// Examples by page: what for, and the lines that are typed.
-const EXAMPLES: &[(&str, &[(&str, &[&str])])] = &[
+/// Examples: whose page, what for, and the lines that are typed.
+const EXAMPLES: &[(&str, &str, &[&str])] = &[
     (
         "efsmon",
-        &[
-            (
-                "A first look, without a configuration and without an AWS account:",
-                &["efsmon mounts", "efsmon stat 5", "efsmon run --dry-run"],
-            ),
-            ("What the service does:", &["efsmon status", "journalctl --unit efsmon"]),
-        ],
+        "A first look, without a configuration and without an AWS account:",
+        &["efsmon mounts", "efsmon stat 5", "efsmon run --dry-run"],
     ),
+    ("efsmon", "What the service does:", &["efsmon status", "journalctl --unit efsmon"]),
     (
         "efsmon-run",
-        &[
-            ("What would be published, without AWS and without keeping anything:", &["efsmon run --dry-run"]),
-            ("All that a recording leads to, at once:", &["efsmon run --dry-run --procfs recording"]),
-        ],
+        "What would be published, without AWS and without keeping anything:",
+        &["efsmon run --dry-run"],
     ),
+    ("efsmon-run", "All that a recording leads to, at once:", &["efsmon run --dry-run --procfs recording"]),
+    ("efsmon-stat", "The busiest five mounts, every 10 seconds:", &["efsmon stat --sort --list 5 10"]),
+    ("efsmon-stat", "One mount, six times, for a program:", &["efsmon stat --json 10 6 /mnt/home"]),
     (
         "efsmon-stat",
+        "Between two copies, from this host or another:",
         &[
-            ("The busiest five mounts, every 10 seconds:", &["efsmon stat --sort --list 5 10"]),
-            ("One mount, six times, for a program:", &["efsmon stat --json 10 6 /mnt/home"]),
-            (
-                "Between two copies, from this host or another:",
-                &[
-                    "cat /proc/self/mountstats > old",
-                    "cat /proc/self/mountstats > new",
-                    "efsmon stat --file new --since old",
-                ],
-            ),
+            "cat /proc/self/mountstats > old",
+            "cat /proc/self/mountstats > new",
+            "efsmon stat --file new --since old",
         ],
     ),
+    ("efsmon-mounts", "Every finding, also those that are only good to know:", &["efsmon mounts --verbose"]),
     (
-        "efsmon-mounts",
-        &[("Every finding, also those that are only good to know:", &["efsmon mounts --verbose"])],
+        "efsmon-record",
+        "Ten minutes, and what they were:",
+        &["efsmon record recording 10 60", "efsmon stat --procfs recording 60"],
     ),
     (
         "efsmon-record",
-        &[
-            (
-                "Ten minutes, and what they were:",
-                &["efsmon record recording 10 60", "efsmon stat --procfs recording 60"],
-            ),
-            (
-                "With other names, to show it to somebody else:",
-                &["efsmon record --redact --from recording shown"],
-            ),
-        ],
+        "With other names, to show it to somebody else:",
+        &["efsmon record --redact --from recording shown"],
     ),
+    ("efsmon-cost", "This host:", &["efsmon cost"]),
     (
         "efsmon-cost",
-        &[
-            ("This host:", &["efsmon cost"]),
-            (
-                "3,000 hosts that mount 2 of 200 file systems each, 100 of which are replaced every day:",
-                &["efsmon cost --hosts 3000 --file-systems 200 --per-host 2 --churn 100"],
-            ),
-        ],
+        "3,000 hosts that mount 2 of 200 file systems each, 100 of which are replaced every day:",
+        &["efsmon cost --hosts 3000 --file-systems 200 --per-host 2 --churn 100"],
     ),
     (
         "efsmon-dashboards-render",
-        &[(
-            "Every dashboard as a file, without asking AWS:",
-            &["efsmon dashboards render --region eu-west-1 --file-system fs-0123456789abcdef0 --out ."],
-        )],
+        "Every dashboard as a file, without asking AWS:",
+        &["efsmon dashboards render --region eu-west-1 --file-system fs-0123456789abcdef0 --out ."],
     ),
     (
         "efsmon-dashboards-apply",
+        "To see what it would do, then to do it:",
+        &["efsmon dashboards apply --dry-run", "efsmon dashboards apply"],
+    ),
+    (
+        "efsmon-dashboards-apply",
+        "With an overview of your own:",
         &[
-            (
-                "To see what it would do, then to do it:",
-                &["efsmon dashboards apply --dry-run", "efsmon dashboards apply"],
-            ),
-            (
-                "With an overview of your own:",
-                &[
-                    "mkdir -p /etc/efsmon/dashboards",
-                    "cp /usr/share/efsmon/dashboards/overview.json /etc/efsmon/dashboards/",
-                    "vi /etc/efsmon/dashboards/overview.json",
-                    "efsmon dashboards apply",
-                ],
-            ),
+            "mkdir -p /etc/efsmon/dashboards",
+            "cp /usr/share/efsmon/dashboards/overview.json /etc/efsmon/dashboards/",
+            "vi /etc/efsmon/dashboards/overview.json",
+            "efsmon dashboards apply",
         ],
     ),
     (
         "efsmon-alarms-render",
-        &[(
-            "One alarm, as it would be written:",
-            &["efsmon alarms render credits-low --file-system fs-0123456789abcdef0"],
-        )],
+        "One alarm, as it would be written:",
+        &["efsmon alarms render credits-low --file-system fs-0123456789abcdef0"],
     ),
     (
         "efsmon-alarms-apply",
+        "One topic for all:",
+        &["efsmon alarms apply --sns arn:aws:sns:eu-west-1:123456789012:ops"],
+    ),
+    (
+        "efsmon-alarms-apply",
+        "One that wakes somebody up, and one that waits for the morning; from a job, which nobody answers:",
         &[
-            ("One topic for all:", &["efsmon alarms apply --sns arn:aws:sns:eu-west-1:123456789012:ops"]),
-            (
-                "One that wakes somebody up, and one that waits for the morning; from a job, which nobody answers:",
-                &[
-                    "efsmon alarms apply --yes \\",
-                    "    --page-sns arn:aws:sns:eu-west-1:123456789012:pages \\",
-                    "    --ticket-sns arn:aws:sns:eu-west-1:123456789012:tickets",
-                ],
-            ),
+            "efsmon alarms apply --yes \\",
+            "    --page-sns arn:aws:sns:eu-west-1:123456789012:pages \\",
+            "    --ticket-sns arn:aws:sns:eu-west-1:123456789012:tickets",
         ],
     ),
+    ("efsmon-alarms-verify", "From cron, or after every change:", &["efsmon alarms verify"]),
     (
         "efsmon-alarms-verify",
-        &[
-            ("From cron, or after every change:", &["efsmon alarms verify"]),
-            (
-                "To see a page arrive:",
-                &["efsmon alarms verify --fire efsmon-fs-0123456789abcdef0-mount-stalled"],
-            ),
-        ],
+        "To see a page arrive:",
+        &["efsmon alarms verify --fire efsmon-fs-0123456789abcdef0-mount-stalled"],
     ),
+    ("efsmon-alarms-test", "Those that efsmon brings along:", &["efsmon alarms test"]),
     (
         "efsmon-alarms-test",
-        &[
-            ("Those that efsmon brings along:", &["efsmon alarms test"]),
-            (
-                "One of your own:",
-                &["efsmon alarms test --example > mine.toml", "efsmon alarms test mine.toml"],
-            ),
-        ],
+        "One of your own:",
+        &["efsmon alarms test --example > mine.toml", "efsmon alarms test mine.toml"],
     ),
     (
         "efsmon-credits",
-        &[("One file system, with the last two days:", &["efsmon credits --hours 48 fs-0123456789abcdef0"])],
+        "One file system, with the last two days:",
+        &["efsmon credits --hours 48 fs-0123456789abcdef0"],
     ),
     (
         "efsmon-iam-policy",
-        &[(
-            "Whoever applies dashboards and alarms, in one account and Region:",
-            &["efsmon iam-policy --for provision --account 123456789012 --region eu-west-1"],
-        )],
+        "Whoever applies dashboards and alarms, in one account and Region:",
+        &["efsmon iam-policy --for provision --account 123456789012 --region eu-west-1"],
     ),
     (
         "efsmon-config",
-        &[("After a change:", &["efsmon config check", "efsmon config show", "systemctl restart efsmon"])],
+        "After a change:",
+        &["efsmon config check", "efsmon config show", "systemctl restart efsmon"],
     ),
 ];
 
@@ -208,8 +174,8 @@ pub fn add(command: &Command, name: &str, page: &mut Page) {
             page.entry([bold(path)], about);
         }
     }
-    let examples = EXAMPLES.iter().filter(|(of, _)| *of == name).flat_map(|(_, examples)| *examples);
-    for (at, (about, lines)) in examples.enumerate() {
+    let examples = EXAMPLES.iter().filter(|(of, ..)| *of == name);
+    for (at, (_, about, lines)) in examples.enumerate() {
         match at {
             0 => {
                 page.section("EXAMPLES");

@@ -20,7 +20,7 @@ use clap::{Args, Subcommand};
 
 /// List, render, compare, apply, delete, verify or test the CloudWatch alarms
 ///
-/// Of every file system those that fit its throughput mode: burst credits low or running out, throughput and operations
+/// Every file system gets those that fit its throughput mode: burst credits low or running out, throughput and operations
 /// at their limit, stalled mounts, slow clients, hosts that fell silent. They are made from templates: efsmon's own, of
 /// which the packages keep a copy in /usr/share/efsmon/dashboards/alarms, and those in /etc/efsmon/dashboards/alarms,
 /// which are added or take the place of one. All but test needs credentials for the account, on any machine.

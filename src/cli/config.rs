@@ -25,7 +25,8 @@ pub struct ConfigArgs {
 enum ConfigCommand {
     /// Write a file with every setting, explained, commented out at its default
     ///
-    /// The packages bring this file. Here it is for a host without a package, and to see what a newer version has.
+    /// The packages bring it as /etc/efsmon/efsmon.toml. This is for a host without a package, and to see what a newer
+    /// version has.
     Init {
         /// Where to write it; - for standard output
         #[arg(long, value_name = "FILE", default_value = DEFAULT_FILE)]

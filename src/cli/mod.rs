@@ -91,7 +91,7 @@ enum Command {
     Config(config::ConfigArgs),
     /// Print what a shell needs to complete commands and flags
     ///
-    /// The packages bring those for bash, zsh and fish. Without a package, for bash:
+    /// The packages bring it for bash, zsh and fish. Without a package, for bash:
     /// efsmon completions bash > ~/.local/share/bash-completion/completions/efsmon
     Completions(completions::CompletionsArgs),
 }

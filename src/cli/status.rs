@@ -14,8 +14,8 @@ use crate::source::View;
 
 /// Show what the daemon is doing; exit status 1 when it does not run
 ///
-/// When it last published and why it does not, what waits on disk, what was lost, which mounts stall. It reads what the
-/// daemon writes with every sample: nobody is asked, and no credentials are needed.
+/// Tells when it last published, or why it does not; what waits on disk, what was lost, which mounts stall. It reads what
+/// the daemon writes with every sample: nobody is asked, and no credentials are needed.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]

@@ -70,7 +70,7 @@ fn writing_again_leaves_nothing_of_the_last_time() {
     packaged::write(directory.path(), "").unwrap();
     assert!(!stale.exists() && foreign.exists());
     for name in names("") {
-        assert_eq!(fs::read_to_string(directory.path().join(&name)).unwrap().is_empty(), false, "{name}");
+        assert!(!fs::read_to_string(directory.path().join(&name)).unwrap().is_empty(), "{name}");
     }
 }
 

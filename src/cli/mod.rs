@@ -13,6 +13,7 @@ pub mod record;
 mod replay;
 pub mod run;
 pub mod stat;
+pub mod state;
 pub mod status;
 
 use std::io::{self, Write};
@@ -72,6 +73,8 @@ enum Command {
     IamPolicy(iam_policy::IamPolicyArgs),
     /// Write, check or show the configuration
     Config(config::ConfigArgs),
+    /// Empty what the daemon keeps on this disk
+    State(state::StateArgs),
     /// Print what a shell needs to complete commands and flags
     ///
     /// For bash: efsmon completions bash > /usr/share/bash-completion/completions/efsmon
@@ -108,6 +111,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Credits(args) => credits::run(&args, &mut out),
         Command::IamPolicy(args) => iam_policy::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
+        Command::State(args) => state::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
     };
     unless_closed_pipe(done)

@@ -48,5 +48,7 @@ mod role;
 mod schemas;
 mod scopes;
 mod stat;
+mod state;
 mod superblocks;
 mod ticks;
+mod unit;

@@ -90,6 +90,7 @@ fn write_removed(
     let directory = path.display();
     let requests = removed.iter().filter(|name| is_request(name)).count();
     let mut names: Vec<String> = removed.iter().filter(|name| !is_request(name)).cloned().collect();
+    names.sort();
     match requests {
         0 => {}
         1 => names.push("1 request".to_owned()),

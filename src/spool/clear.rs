@@ -8,11 +8,11 @@ impl<D: Disk> Spool<D> {
     ///
     /// # Errors
     ///
-    /// A file cannot be removed; those before it may be gone, and requests go before the counters they are of.
+    /// A file cannot be removed; those before it may be gone, and the counters go last.
     pub fn clear(self) -> Result<Vec<String>, SpoolError> {
         let names = self.disk.list()?.into_iter().map(|(name, _)| name);
         let mut names: Vec<String> = names.filter(|name| is_kept(name)).collect();
-        names.sort_by_key(|name| !is_request(name));
+        names.sort_by_key(|name| (name.starts_with(COUNTERS), name.clone()));
         for name in &names {
             self.disk.remove(name)?;
         }

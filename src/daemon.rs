@@ -89,6 +89,8 @@ pub struct Daemon<'a, C, D: Disk> {
     next_tick: Duration,
     /// Why the last sample is void, when it is.
     reading_error: Option<String>,
+    /// What systemd was told last.
+    status_line: String,
     failing: Failing,
     started: Moment,
     ended: bool,
@@ -143,6 +145,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             last_tick: None,
             next_tick: Duration::ZERO,
             reading_error: None,
+            status_line: String::new(),
             failing: Failing::default(),
             started: clock.now(),
             ended: false,

@@ -179,7 +179,12 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             spool: self.spool.standing(),
             publish: self.publisher.standing(),
         };
-        self.tell_systemd(sd_notify::NotifyState::Status(&status.line()));
+        // What says nothing new is not sent: systemd may be slow to take it, and then sampling would wait.
+        let line = status.line();
+        if line != self.status_line {
+            self.tell_systemd(sd_notify::NotifyState::Status(&line));
+            self.status_line = line;
+        }
         match self.runtime.write_status(&status) {
             Ok(()) => {
                 self.failing.status.ends();

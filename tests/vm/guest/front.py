@@ -6,7 +6,7 @@ import struct
 import subprocess
 import threading
 
-from cloudwatch import URL
+from cloudwatch import REGION, URL
 from lab import sh
 
 NAME = "monitoring.vm.example"
@@ -36,7 +36,7 @@ def put_in_front():
     names.bind(("127.0.0.1", 53))
     threading.Thread(target=serve_names, args=(names,), daemon=True).start()
     ENVIRONMENT.touch(mode=0o600)
-    ENVIRONMENT.write_text(f"AWS_ENDPOINT_URL={FRONT}\nAWS_CA_BUNDLE={CA}\n")
+    ENVIRONMENT.write_text(f"AWS_ENDPOINT_URL={FRONT}\nAWS_CA_BUNDLE={CA}\nAWS_REGION={REGION}\n")
 
 
 def serve_names(server):

@@ -8,6 +8,7 @@ use tracing::warn;
 
 use super::Daemon;
 use super::host::HostSource;
+use super::service::{self, Notice};
 use crate::clock::Clock;
 use crate::model::{Host, Minute};
 use crate::monitor::Sighting;
@@ -179,12 +180,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             spool: self.spool.standing(),
             publish: self.publisher.standing(),
         };
-        // What says nothing new is not sent: systemd may be slow to take it, and then sampling would wait.
-        let line = status.line();
-        if line != self.status_line {
-            self.tell_systemd(sd_notify::NotifyState::Status(&line));
-            self.status_line = line;
-        }
+        service::tell(Notice::Status(&status.line()));
         match self.runtime.write_status(&status) {
             Ok(()) => {
                 self.failing.status.ends();

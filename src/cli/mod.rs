@@ -13,6 +13,7 @@ pub mod record;
 mod replay;
 pub mod run;
 pub mod stat;
+pub mod state;
 pub mod status;
 
 use std::io::{self, Write};
@@ -89,6 +90,8 @@ enum Command {
     /// It is in /etc/efsmon/efsmon.toml and the files conf.d/*.toml beside it. None is needed: every setting has a
     /// default.
     Config(config::ConfigArgs),
+    /// Empty what the daemon keeps on this disk
+    State(state::StateArgs),
     /// Print what a shell needs to complete commands and flags
     ///
     /// The packages bring it for bash, zsh and fish. Without a package, for bash:
@@ -126,6 +129,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Credits(args) => credits::run(&args, &mut out),
         Command::IamPolicy(args) => iam_policy::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
+        Command::State(args) => state::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
     };
     unless_closed_pipe(done)

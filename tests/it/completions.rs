@@ -37,7 +37,7 @@ pub fn completed_by(text: &str, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn bash_completes_commands_flags_and_values() {
-    assert_eq!(completed(&["efsmon", "sta"]), ["stat", "status"]);
+    assert_eq!(completed(&["efsmon", "sta"]), ["stat", "status", "state"]);
     assert_eq!(completed(&["efsmon", "config", "sh"]), ["show"]);
     assert_eq!(completed(&["efsmon", "cost", "--file"]), ["--file-systems"]);
     assert_eq!(completed(&["efsmon", "iam"]), ["iam-policy"]);

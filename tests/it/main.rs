@@ -50,5 +50,7 @@ mod role;
 mod schemas;
 mod scopes;
 mod stat;
+mod state;
 mod superblocks;
 mod ticks;
+mod unit;

@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["mounts"]
+SCENARIOS = ["mounts", "sandbox"]
 # Of a scenario that failed: so many of its last lines are shown.
 LOG_SHOWN = 40
 # Of the Python packages: what the emulator does without, half of their size.
@@ -60,6 +60,7 @@ def fill(job, scenario):
     (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
     (job / "run").chmod(0o755)
     shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
+    shutil.copy(HERE.parents[1] / "packaging/host-view.conf", job)
     for package in (TARGET / "packages").glob("*_amd64.deb"):
         shutil.copy(package, job)
 

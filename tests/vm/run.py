@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["install"]
+SCENARIOS = ["install", "faults"]
 # Of the Python packages: what the emulator does without, half of their size.
 NOT_NEEDED = ["bin", "examples-1.json", "endpoint-rule-set-1.json.gz", "waiters-2.json", "paginators-1.json"]
 

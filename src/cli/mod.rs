@@ -7,6 +7,7 @@ pub mod cost;
 pub mod credits;
 pub mod dashboards;
 pub mod iam_policy;
+pub mod migrate;
 pub mod mounts;
 pub mod provision;
 pub mod record;
@@ -85,6 +86,7 @@ enum Command {
     Alarms(alarms::AlarmsArgs),
     Credits(credits::CreditsArgs),
     IamPolicy(iam_policy::IamPolicyArgs),
+    Migrate(migrate::MigrateArgs),
     /// Write, check or show the configuration
     ///
     /// It is in /etc/efsmon/efsmon.toml and the files conf.d/*.toml beside it. None is needed: every setting has a
@@ -128,6 +130,7 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Alarms(args) => alarms::run(&args, &mut out),
         Command::Credits(args) => credits::run(&args, &mut out),
         Command::IamPolicy(args) => iam_policy::run(&args, &mut out),
+        Command::Migrate(args) => migrate::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
         Command::State(args) => state::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),

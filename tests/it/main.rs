@@ -34,6 +34,7 @@ mod house;
 mod iam_policy;
 mod identity;
 mod metricmath;
+mod migrate;
 mod ministack;
 mod minute;
 mod minutes;

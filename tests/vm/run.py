@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["mounts", "sandbox"]
+SCENARIOS = ["mounts", "sandbox", "faults"]
 # Of a scenario that failed: so many of its last lines are shown.
 LOG_SHOWN = 40
 # Of the Python packages: what the emulator does without, half of their size.

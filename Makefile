@@ -27,7 +27,11 @@ cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package deb rpm vm-test qemu compiler rust python strace ip nfsiostat
+# The virtual machine has Debian's Python, whatever this machine has.
+vm_python := 3.11
+vm_site := target/vm/site/made-of-$(ministack_version)-$(cbor2_version)
+
+.PHONY: demo test bench package deb rpm vm-test vm-smoke qemu compiler rust python strace ip nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -68,8 +72,12 @@ rpm: compiler $(zig) $(cargo_generate_rpm)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
 
 # The built package in a virtual machine with a kernel NFS client and systemd.
-vm-test: deb qemu $(vm_image)
+vm-test: deb qemu $(vm_image) $(vm_site)
 	@python3 tests/vm/run.py $(vm_image)
+
+# The least of it, for CI.
+vm-smoke: deb qemu $(vm_image) $(vm_site)
+	@python3 tests/vm/run.py $(vm_image) smoke
 
 qemu:
 	@command -v qemu-system-x86_64 mmdebstrap mke2fs >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
@@ -78,6 +86,13 @@ $(vm_image): | qemu
 	@echo 'building the image of the virtual machine (about two minutes, once)'
 	@rm -rf target/vm/image-*
 	@$(sudo) tests/vm/image.sh $@
+
+$(vm_site): | $(ministack)
+	@echo 'fetching ministack $(ministack_version) for the virtual machine'
+	@rm -rf $(@D)
+	@$(call pip,ministack) --target $(@D) --python-version $(vm_python) --only-binary=:all: \
+	  ministack==$(ministack_version) cbor2==$(cbor2_version)
+	@touch $@
 
 nfsiostat:
 	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }

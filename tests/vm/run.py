@@ -17,6 +17,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
 SCENARIOS = ["install"]
+# Of the Python packages: what the emulator does without, half of their size.
+NOT_NEEDED = ["bin", "examples-1.json", "endpoint-rule-set-1.json.gz", "waiters-2.json", "paginators-1.json"]
 
 
 def main():
@@ -51,6 +53,7 @@ def fill(job, scenario):
     shutil.copytree(HERE / "guest", job, dirs_exist_ok=True)
     (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
     (job / "run").chmod(0o755)
+    shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
     for package in (TARGET / "packages").glob("*_amd64.deb"):
         shutil.copy(package, job)
 

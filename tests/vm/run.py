@@ -7,6 +7,7 @@ failed, or a scenario did not come to its end.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -16,7 +17,10 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["install"]
+SCENARIOS = ["install", "lifecycle", "reboot", "cost"]
+# What a scenario gets besides, and which boot their machine again in the middle.
+ALSO = {"cost": "awscli"}
+REBOOTING = ["reboot"]
 # Of the Python packages: what the emulator does without, half of their size.
 NOT_NEEDED = ["bin", "examples-1.json", "endpoint-rule-set-1.json.gz", "waiters-2.json", "paginators-1.json"]
 
@@ -36,7 +40,8 @@ def passes(image, scenario):
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as job:
         fill(pathlib.Path(job), scenario)
-        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL)
+        environment = os.environ | ({"VM_REBOOTS": "yes"} if scenario in REBOOTING else {})
+        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL, env=environment)
     checks = results / "checks.json"
     held = [show(check) for check in json.loads(checks.read_text())] if checks.exists() else []
     print(f"   {sum(held)} of {len(held)} checks held, {time.monotonic() - begun:.0f} s", flush=True)
@@ -54,6 +59,8 @@ def fill(job, scenario):
     (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
     (job / "run").chmod(0o755)
     shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
+    if scenario in ALSO:
+        shutil.copytree(TARGET / "vm" / ALSO[scenario], job / ALSO[scenario])
     for package in (TARGET / "packages").glob("*_amd64.deb"):
         shutil.copy(package, job)
 

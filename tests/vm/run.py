@@ -7,6 +7,7 @@ failed, or a scenario did not come to its end.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -16,7 +17,10 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["mounts", "sandbox", "faults"]
+SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "cost"]
+# What a scenario gets besides, and which boot their machine again in the middle.
+ALSO = {"cost": "awscli"}
+REBOOTING = ["reboot"]
 # Of a scenario that failed: so many of its last lines are shown.
 LOG_SHOWN = 40
 # Of the Python packages: what the emulator does without, half of their size.
@@ -38,7 +42,8 @@ def passes(image, scenario):
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as job:
         fill(pathlib.Path(job), scenario)
-        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL)
+        environment = os.environ | ({"VM_REBOOTS": "yes"} if scenario in REBOOTING else {})
+        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL, env=environment)
     checks = results / "checks.json"
     held = [show(check) for check in json.loads(checks.read_text())] if checks.exists() else []
     print(f"   {sum(held)} of {len(held)} checks held, {time.monotonic() - begun:.0f} s", flush=True)
@@ -61,6 +66,8 @@ def fill(job, scenario):
     (job / "run").chmod(0o755)
     shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
     shutil.copy(HERE.parents[1] / "packaging/host-view.conf", job)
+    if scenario in ALSO:
+        shutil.copytree(TARGET / "vm" / ALSO[scenario], job / ALSO[scenario])
     for package in (TARGET / "packages").glob("*_amd64.deb"):
         shutil.copy(package, job)
 

@@ -26,6 +26,16 @@ def escaped(path):
     return "".join(f"\\{ord(letter):03o}" if letter in " \t\n\\" else letter for letter in str(path))
 
 
+def unescaped(path):
+    """A mount point that the kernel printed."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+
+
+def mount_points(text):
+    """Every NFS mount's, in the text's order, as the kernel writes them."""
+    return re.findall(r"(?m)^device .+ mounted on (\S+) with fstype nfs4? statvers=", text)
+
+
 def operations(text, mount_point):
     """Each operation's numbers by the names above, of what is mounted there; none when nothing is."""
     found = {}

@@ -27,7 +27,7 @@ cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package deb rpm vm-test qemu compiler rust python strace ip nfsiostat
+.PHONY: demo test bench package package-test deb rpm vm-test linters qemu compiler rust python strace ip nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -57,27 +57,39 @@ bench: rust nfsiostat
 	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
 	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
 
-# The packages, for ARCH: x86_64 or aarch64.
+# The packages, for ARCH: x86_64 or aarch64. Whatever lintian, rpmlint or shellcheck complains about fails it.
 ARCH ?= x86_64
-package: deb rpm
+package: linters deb rpm
+	@packaging/check.sh "$${CARGO_TARGET_DIR:-target}"/packages/*.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.rpm
 
 deb: compiler $(zig) $(cargo_deb)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$$PATH" packaging/package.sh deb $(ARCH)
 
-rpm: compiler $(zig) $(cargo_generate_rpm)
+rpm: compiler linters $(zig) $(cargo_generate_rpm)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
+
+# The packages for x86_64, installed, upgraded and removed in trees of other systems.
+suites ?= bullseye bookworm trixie
+package-test: package
+	@command -v mmdebstrap >/dev/null || { $(call apt,mmdebstrap); }
+	@$(sudo) env PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/packages/run.py \
+	  "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.x86_64.rpm $(suites)
 
 # The built package in a virtual machine with a kernel NFS client and systemd.
 vm-test: deb qemu $(vm_image)
 	@python3 tests/vm/run.py $(vm_image)
 
 qemu:
-	@command -v qemu-system-x86_64 mmdebstrap mke2fs >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
+	@type qemu-system-x86_64 mmdebstrap mke2fs >/dev/null 2>&1 || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
 
 $(vm_image): | qemu
 	@echo 'building the image of the virtual machine (about two minutes, once)'
 	@rm -rf target/vm/image-*
 	@$(sudo) tests/vm/image.sh $@
+
+# What judges the packages, and what the .rpm is made and unpacked with.
+linters:
+	@type lintian rpm rpmlint shellcheck cpio readelf >/dev/null 2>&1 || { $(call apt,lintian rpm rpmlint shellcheck cpio binutils); }
 
 nfsiostat:
 	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }

@@ -10,6 +10,8 @@ ministack_version := 1.5.33
 cbor2_version := 6.3.0
 botocore_version := 1.44.8
 cfn_lint_version := 1.58.0
+kubernetes_validate_version := 1.37.0
+check_jsonschema_version := 0.39.0
 zigbuild_version := 0.24.1
 ziglang_version := 0.17.1
 cargo_deb_version := 3.8.0
@@ -21,13 +23,20 @@ test_threads := 8
 deny := $(tools)/cargo-deny-$(deny_version)/bin/cargo-deny
 ministack := $(tools)/ministack/$(ministack_version)-$(cbor2_version)
 models := $(tools)/models/$(botocore_version)-$(cfn_lint_version)
+manifests := $(tools)/manifests/$(kubernetes_validate_version)-$(check_jsonschema_version)
 nfsiostat := $(tools)/nfs-common/usr/sbin/nfsiostat
+qemu_user := $(tools)/qemu-user
+kubectl := $(tools)/kubernetes-client/usr/bin/kubectl
 zig := $(tools)/zig/$(zigbuild_version)-$(ziglang_version)
 cargo_deb := $(tools)/cargo-deb-$(cargo_deb_version)/bin/cargo-deb
 cargo_generate_rpm := $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version)/bin/cargo-generate-rpm
 vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | sha256sum | cut -c1-12)
 
-.PHONY: demo test bench package package-test deb rpm vm-test linters qemu compiler rust python strace ip nfsiostat
+# The virtual machine has Debian's Python, whatever this machine has.
+vm_python := 3.11
+vm_site := target/vm/site/made-of-$(ministack_version)-$(cbor2_version)
+
+.PHONY: demo test bench package package-test deb rpm aarch64-test vm-test vm-smoke container-test linters qemu openssl containers compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -37,7 +46,7 @@ demo: compiler nfsiostat $(ministack)
 	  $(tools)/ministack/bin/ministack $$(ls $(nfsiostat) 2>/dev/null)
 
 # The gate. Advisories are not asked for: their database is a git repository on the network.
-test: rust strace ip $(deny) $(ministack) $(models)
+test: rust strace ip manual shells $(deny) $(ministack) $(models) $(manifests)
 	@echo '== cargo fmt'
 	@cargo fmt --check
 	@echo '== cargo deny'
@@ -45,10 +54,14 @@ test: rust strace ip $(deny) $(ministack) $(models)
 	@if cargo tree --locked --edges all --target all --invert rustls@0.21 2>/dev/null; then \
 	  echo 'rustls 0.21 is back: an aws-* crate stands in Cargo.toml without default-features = false' >&2; exit 1; \
 	fi
+	@echo '== workflows'
+	@$(tools)/manifests/bin/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@echo '== cargo clippy (the first run compiles every dependency: some minutes)'
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@echo '== cargo test'
 	@cargo test --locked --quiet -- --test-threads=$(test_threads)
+	@echo '== manifests'
+	@$(tools)/manifests/bin/python tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/efsmon"
 
 bench: rust nfsiostat
 	@echo 'building the benchmark and the program (some minutes the first time)'
@@ -75,24 +88,61 @@ package-test: package
 	@$(sudo) env PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/packages/run.py \
 	  "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.x86_64.rpm $(suites)
 
+# The built package for aarch64 under an emulated processor, beside the one for x86_64: `make package` of both comes before.
+aarch64-test: openssl $(qemu_user) $(ministack)
+	@$(tools)/ministack/bin/python tests/aarch64/run.py $(qemu_user) $(tools)/ministack/bin/ministack \
+	  "$${CARGO_TARGET_DIR:-target}/packages"
+
+$(qemu_user):
+	@echo 'fetching an emulator of aarch64 (70 MB; unpacked under $(tools), not installed)'
+	@packaging/unpack.sh $@ qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross
+
+openssl:
+	@command -v openssl >/dev/null || { $(call apt,openssl); }
+
 # The built package in a virtual machine with a kernel NFS client and systemd.
-vm-test: deb qemu $(vm_image)
+vm-test: deb qemu $(vm_image) $(vm_site)
 	@python3 tests/vm/run.py $(vm_image)
 
+# The least of it, for CI.
+vm-smoke: deb qemu $(vm_image) $(vm_site)
+	@python3 tests/vm/run.py $(vm_image) smoke
+
+# The image of packaging/Containerfile in pods of packaging/k8s, by the tools that container engines are made of. As root.
+container-test: deb containers ip $(kubectl) $(ministack)
+	@$(sudo) tests/container/image.sh target/container
+	@$(sudo) unshare --net --mount sh -c 'ip link set lo up && exec "$$@"' sh $(tools)/ministack/bin/python \
+	  tests/container/run.py target/container $(kubectl) $(tools)/ministack/bin/ministack
+
+containers:
+	@for program in buildah runc mmdebstrap; do command -v $$program >/dev/null || { $(call apt,buildah runc mmdebstrap); break; }; done
+
+$(kubectl):
+	@echo 'fetching kubectl, for its kustomize (unpacked under $(tools), not installed)'
+	@$(call unpack,kubernetes-client)
+	@$@ version --client >/dev/null
+
 qemu:
-	@type qemu-system-x86_64 mmdebstrap mke2fs >/dev/null 2>&1 || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
+	@for program in qemu-system-x86_64 mmdebstrap mke2fs; do command -v $$program >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); break; }; done
 
 $(vm_image): | qemu
 	@echo 'building the image of the virtual machine (about two minutes, once)'
 	@rm -rf target/vm/image-*
 	@$(sudo) tests/vm/image.sh $@
 
+$(vm_site): | $(ministack)
+	@echo 'fetching ministack $(ministack_version) for the virtual machine'
+	@rm -rf $(@D)
+	@$(call pip,ministack) --target $(@D) --python-version $(vm_python) --only-binary=:all: \
+	  ministack==$(ministack_version) cbor2==$(cbor2_version)
+	@touch $@
+
 # What judges the packages, and what the .rpm is made and unpacked with.
 linters:
 	@type lintian rpm rpmlint shellcheck cpio readelf >/dev/null 2>&1 || { $(call apt,lintian rpm rpmlint shellcheck cpio binutils); }
 
 nfsiostat:
-	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(fetch_nfsiostat); }
+	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(call unpack,nfs-common); }
 
 # What rustup, and gcc for the crates that build C, must have brought.
 compiler:
@@ -110,6 +160,14 @@ strace:
 # One test has a network of its own.
 ip:
 	@command -v ip >/dev/null || { $(call apt,iproute2); }
+
+# The manual pages are read as a terminal shows them.
+manual:
+	@command -v mandoc >/dev/null || { $(call apt,mandoc); }
+
+# The shells that completions are made for, bash aside.
+shells:
+	@{ command -v zsh && command -v fish; } >/dev/null || { $(call apt,zsh fish,--no-install-recommends); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }
@@ -137,6 +195,13 @@ $(models): | $(ministack)
 	  botocore==$(botocore_version) cfn-lint==$(cfn_lint_version)
 	@touch $@
 
+# What Kubernetes and GitHub take: their schemas, and what holds files against them.
+$(manifests): | python
+	@echo 'installing kubernetes-validate $(kubernetes_validate_version) and check-jsonschema $(check_jsonschema_version) under $(tools)'
+	@python3 -m venv --clear $(tools)/manifests
+	@$(call pip,manifests) kubernetes-validate==$(kubernetes_validate_version) check-jsonschema==$(check_jsonschema_version)
+	@touch $@
+
 # Links programs for an old glibc, and for another architecture.
 $(zig): | python
 	@echo 'installing cargo-zigbuild $(zigbuild_version) and zig $(ziglang_version) under $(tools)'
@@ -152,13 +217,13 @@ $(cargo_generate_rpm): | compiler
 	@echo 'building cargo-generate-rpm $(cargo_generate_rpm_version) under $(tools) (some minutes)'
 	@cargo install --quiet --locked --force --root $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version) cargo-generate-rpm@$(cargo_generate_rpm_version)
 
-# Debian's package of nfsiostat, without its services. The list of packages may be missing or old: then it is asked for.
-fetch_nfsiostat = package=$$(mktemp -d); \
-  download() { (cd $$package && apt-get -qq download nfs-common 2>/dev/null); }; \
+# A package of Debian's, without its services. The list of packages may be missing or old: then it is asked for.
+unpack = package=$$(mktemp -d); \
+  download() { (cd $$package && apt-get -qq download $(1) 2>/dev/null); }; \
   { download || { $(sudo:sudo=sudo -n) apt-get -qq update && download; }; } 2>/dev/null \
-    && dpkg -x $$package/nfs-common_*.deb $(tools)/nfs-common || rm -rf $(tools)/nfs-common; \
+    && dpkg -x $$package/$(1)_*.deb $(tools)/$(1) || rm -rf $(tools)/$(1); \
   rm -rf $$package
 
 pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check
-apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(1) >/dev/null
+apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(2) $(1) >/dev/null
 sudo = $(if $(filter 0,$(shell id -u)),,sudo)

@@ -19,7 +19,8 @@ export SOURCE_DATE_EPOCH
 version=$(cargo pkgid | sed 's/.*[#@]//')
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
-cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
+rustc=$(packaging/compiler.sh "$arch")
+RUSTC=$rustc cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
 packaging/glibc.sh "$programs/efsmon" "$programs/efsmond" >/dev/null
 
 rm -rf "$assets"

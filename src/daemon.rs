@@ -26,6 +26,7 @@ pub mod look_up;
 mod proxies;
 mod reading;
 pub mod runtime;
+mod service;
 pub mod status;
 
 use calls::{result, sleep_until};
@@ -35,6 +36,7 @@ use kept::resume;
 use look_up::LookUp;
 use reading::{Latch, Reader};
 use runtime::RuntimeDirectory;
+use service::Notice;
 use status::Samples;
 
 /// What the loop needs to be told.
@@ -175,7 +177,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         let mut finding = self.find(finder, finder.configured());
         self.tick();
-        self.tell_systemd(sd_notify::NotifyState::Ready);
+        service::tell(Notice::Ready);
         loop {
             let mut wake = None;
             // One request at a time, so that neither memory nor threads add up. Data go first.
@@ -206,7 +208,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             }
         }
         info!("stopping: taking a last reading");
-        self.tell_systemd(sd_notify::NotifyState::Stopping);
+        service::tell(Notice::Stopping);
         drop((shutdown, question));
         self.finish(sink, put, signal()).await;
     }
@@ -226,7 +228,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             self.commit(data);
         }
         self.write_status();
-        self.tell_systemd(sd_notify::NotifyState::Watchdog);
+        service::tell(Notice::Watchdog);
     }
 
     fn read(&mut self) {
@@ -241,11 +243,6 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
                 self.reading_error = Some(error.to_string());
             }
         }
-    }
-
-    /// Without systemd there is nobody to tell.
-    fn tell_systemd(&self, state: sd_notify::NotifyState<'_>) {
-        let _ = sd_notify::notify(&[state]);
     }
 }
 

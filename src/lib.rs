@@ -27,6 +27,7 @@ pub mod catalog;
 pub mod minutes;
 pub mod batch;
 pub mod cost;
+pub mod cronscript;
 pub mod metricmath;
 pub mod credits;
 pub mod alarm;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::clock::Clock;
 use crate::model::Moment;
 
+pub mod local;
 mod processes;
 
 pub use processes::Process;

@@ -32,6 +32,7 @@
 //! there, else it removes them. A part numbered above `counters` is from a commit that never was. Nothing of commit N
 //! is removed before the last sync, so that no part is missing for another reason.
 
+mod clear;
 mod commit;
 #[cfg(test)]
 mod crash_tests;
@@ -55,6 +56,7 @@ use serde::Serialize;
 use crate::model::{Batch, Datum, Minute};
 use format::{Content, Head};
 
+pub use clear::is_request;
 pub use disk::{Directory, DirectoryError, Disk};
 pub use standing::{Losses, Standing};
 

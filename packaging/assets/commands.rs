@@ -1,5 +1,6 @@
 //! The pages of the commands: what `--help` says, in the form of a manual, and around it what a manual has besides.
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{bold, roman};
@@ -7,7 +8,7 @@ use efsmon::cli::{Cli, Efsmond};
 
 use super::File;
 use super::page::{Page, reference};
-use super::sections::{self, SeeAlso};
+use super::sections;
 
 /// A page for each program and each of its commands.
 pub fn pages(date: &str) -> Vec<File> {
@@ -39,12 +40,7 @@ fn page(command: &Command, parent: Option<&Command>, date: &str) -> String {
     page.section("SYNOPSIS");
     synopsis(command, &mut page);
     page.section("DESCRIPTION");
-    for (at, paragraph) in description(command).split("\n\n").enumerate() {
-        match at {
-            0 => page.words(paragraph),
-            _ => page.paragraph(paragraph),
-        }
-    }
+    page.paragraphs(description(command).split("\n\n"));
     options(command, &mut page);
     if command.has_subcommands() {
         page.section("COMMANDS");
@@ -54,7 +50,7 @@ fn page(command: &Command, parent: Option<&Command>, date: &str) -> String {
     }
     sections::add(command, name(command), &mut page);
     page.section("SEE ALSO");
-    page.references(&SeeAlso { command, name: name(command), parent: parent.map(name) }.pages());
+    page.references(&sections::related(command, name(command), parent));
     page.finish()
 }
 
@@ -94,14 +90,10 @@ fn synopsis(command: &Command, page: &mut Page) {
 
 /// Options, then what stands without one.
 fn options(command: &Command, page: &mut Page) {
-    let mut command = command.clone().mut_args(legible);
-    let positional = |arg: &Arg| arg.is_positional();
-    if command.get_arguments().any(positional) {
-        command = command.mut_args(|arg| match positional(&arg) {
-            true => arg.help_heading("ARGUMENTS"),
-            false => arg,
-        });
-    }
+    let command = command.clone().mut_args(|arg| match arg.is_positional() {
+        true => legible(arg).help_heading("ARGUMENTS"),
+        false => legible(arg),
+    });
     let mut text = Vec::new();
     // Writing to memory does not fail.
     let _ = Man::new(command).render_options_section(&mut text);
@@ -115,15 +107,20 @@ fn legible(arg: Arg) -> Arg {
         "help" => "Print help".to_owned(),
         _ => arg.get_help().map(ToString::to_string).unwrap_or_default(),
     };
-    let values = arg.get_possible_values();
-    let explained = values.iter().any(|value| value.get_help().is_some());
     let takes_values = arg.get_action().takes_values();
-    if takes_values && !explained && !values.is_empty() {
-        let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
-        help.push_str(&format!(": {}", names.join(", ")));
+    let values: Vec<String> = arg.get_possible_values().iter().map(explained).collect();
+    if takes_values && !values.is_empty() {
+        help.push_str(&format!(": {}", values.join(", ")));
     }
     if takes_values && let [default] = arg.get_default_values() {
         help.push_str(&format!(" [default: {}]", default.to_string_lossy()));
     }
-    arg.help(help.clone()).long_help(help).hide_default_value(true).hide_possible_values(!explained)
+    arg.help(help.clone()).long_help(help).hide_default_value(true).hide_possible_values(true)
+}
+
+fn explained(value: &PossibleValue) -> String {
+    match value.get_help() {
+        Some(help) => format!("{} ({})", value.get_name(), lower_first(&help.to_string())),
+        None => value.get_name().to_owned(),
+    }
 }

@@ -32,6 +32,16 @@ impl Page {
         self.control("SS", &[title]);
     }
 
+    /// The paragraphs that a section begins with.
+    pub fn paragraphs<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
+        for (at, text) in texts.into_iter().enumerate() {
+            match at {
+                0 => self.words(text),
+                _ => self.paragraph(text),
+            }
+        }
+    }
+
     /// A further paragraph.
     pub fn paragraph(&mut self, text: &str) {
         self.control("PP", &[]);
@@ -42,12 +52,6 @@ impl Page {
     pub fn entry(&mut self, name: impl Into<Vec<Inline>>, text: &str) {
         self.control("TP", &[]);
         self.line(name);
-        self.words(text);
-    }
-
-    /// A further paragraph of an entry.
-    pub fn entry_paragraph(&mut self, text: &str) {
-        self.control("IP", &[]);
         self.words(text);
     }
 

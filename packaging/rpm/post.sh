@@ -1,3 +1,6 @@
+# systemd before 235, as in Amazon Linux 2, makes no StateDirectory.
+install -d -m 0750 -o efsmon -g efsmon /var/lib/efsmon
+
 # The first installation enables and starts the service, unless a preset of the administrator's says otherwise.
 # An upgrade leaves it as it is; what runs is restarted once, when the files of the old version are gone.
 if [ "$1" -eq 1 ]; then

@@ -19,6 +19,11 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 
 /// List, render, compare, apply, delete, verify or test the CloudWatch alarms
+///
+/// Every file system gets those that fit its throughput mode: burst credits low or running out, throughput and operations
+/// at their limit, stalled mounts, slow clients, hosts that fell silent. They are made from templates: efsmon's own, of
+/// which the packages keep a copy in /usr/share/efsmon/dashboards/alarms, and those in /etc/efsmon/dashboards/alarms,
+/// which are added or take the place of one. All but test needs credentials for the account, on any machine.
 #[derive(Debug, Args)]
 pub struct AlarmsArgs {
     #[command(subcommand)]

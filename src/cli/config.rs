@@ -24,6 +24,9 @@ pub struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Write a file with every setting, explained, commented out at its default
+    ///
+    /// The packages bring it as /etc/efsmon/efsmon.toml. This is for a host without a package, and to see what a newer
+    /// version has.
     Init {
         /// Where to write it; - for standard output
         #[arg(long, value_name = "FILE", default_value = DEFAULT_FILE)]
@@ -33,11 +36,17 @@ enum ConfigCommand {
         force: bool,
     },
     /// Tell every mistake of the configuration; exit status 78 if there is one
+    ///
+    /// Reads the files, the environment and the flags as the daemon does, and tells of each mistake the file and line,
+    /// what was found and what is allowed. Nothing is started.
     Check {
         #[command(flatten)]
         flags: ConfigFlags,
     },
     /// Show every setting, its value and where that comes from
+    ///
+    /// Which is a flag, an environment variable, a line of a file, or the default. It is written as TOML, so that it can
+    /// be kept as a file.
     Show {
         #[command(flatten)]
         flags: ConfigFlags,

@@ -15,6 +15,11 @@ use clap::{Args, Subcommand};
 use crate::provision::Target;
 
 /// List, render, compare, apply or delete the CloudWatch dashboards
+///
+/// efsmon-REGION-overview shows all file systems of a Region, efsmon-REGION-file-system one in depth. They are made from
+/// templates: efsmon's own, of which the packages keep a copy in /usr/share/efsmon/dashboards, and those in
+/// /etc/efsmon/dashboards, which are added or take the place of one. It needs credentials for the account, on any
+/// machine.
 #[derive(Debug, Args)]
 pub struct DashboardsArgs {
     #[command(subcommand)]
@@ -34,13 +39,19 @@ enum DashboardsCommand {
     /// then file systems are called by their ids, not by their names.
     Render(render::RenderArgs),
     /// Show what apply would change, line by line; exit status 3 when it would
+    ///
+    /// A unified diff for each dashboard that differs, each hunk with its widget. Nothing is written.
     Diff(diff::DiffArgs),
     /// Create and update the dashboards; one that is as it should be is not written
+    ///
+    /// Shows what it will do and what that costs a month, then asks.
     ///
     /// Never deletes without --prune, and never touches what is another owner's or nobody's without --adopt. What was
     /// interrupted is finished by the next run.
     Apply(apply::ApplyArgs),
     /// Delete the dashboards of this owner and Region, and no others
+    ///
+    /// Shows them and asks first. What is another owner's, or nobody's, is left alone.
     Delete(delete::DeleteArgs),
 }
 

@@ -13,7 +13,8 @@ use crate::iam::{self, Daemon, Place, Policy};
 
 /// Print the least IAM policy for the daemon, for provisioning or for reading
 ///
-/// For what is configured: the namespaces, the look-ups, the role to publish as. Nobody is asked.
+/// For what is configured: the namespaces, the look-ups, the role to publish as. Nobody is asked. The packages keep what
+/// it prints without a configuration in /usr/share/efsmon/iam.
 #[derive(Debug, Args)]
 pub struct IamPolicyArgs {
     /// Who gets the policy
@@ -38,11 +39,11 @@ const ANYWHERE: &str = "*";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Who {
-    /// The hosts: efsmon run
+    /// The hosts
     Daemon,
-    /// Whoever applies: efsmon dashboards, efsmon alarms
+    /// Whoever applies dashboards and alarms
     Provision,
-    /// Whoever looks: efsmon credits
+    /// Whoever looks at credits
     Read,
 }
 

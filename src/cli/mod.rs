@@ -7,12 +7,14 @@ pub mod cost;
 pub mod credits;
 pub mod dashboards;
 pub mod iam_policy;
+pub mod migrate;
 pub mod mounts;
 pub mod provision;
 pub mod record;
 mod replay;
 pub mod run;
 pub mod stat;
+pub mod state;
 pub mod status;
 
 use std::io::{self, Write};
@@ -22,7 +24,14 @@ use clap::{Parser, Subcommand};
 
 use crate::config::ConfigError;
 
-/// Client-side monitoring for Amazon EFS.
+/// Client-side monitoring for Amazon EFS
+///
+/// Reads what the kernel counts about NFS mounts, adds it up by the minute, keeps it on disk and publishes it to Amazon
+/// CloudWatch: which host reads and writes how much, how long the calls take, whether a mount hangs. The daemon does
+/// that on every host. The other commands show what is mounted and what the mounts do now, write dashboards and
+/// alarms, and tell how long burst credits last.
+///
+/// Nothing on a mount is ever touched, so a server that hangs does not hang efsmon.
 #[derive(Debug, Parser)]
 #[command(
     name = "efsmon",
@@ -36,7 +45,14 @@ pub struct Cli {
 
 /// The daemon of efsmon: sample the mounts, publish to CloudWatch
 ///
-/// The same as `efsmon run`, in a program that is smaller by all other commands.
+/// The same as efsmon run, in a program without the other commands, which takes less memory. The service runs it.
+///
+/// Every 10 seconds it reads the counters of every NFS mount. Each minute becomes figures by file system and by host,
+/// goes to disk, and from there to CloudWatch. What cannot be sent waits on disk for up to two weeks, and goes out
+/// under the minute in which it happened.
+///
+/// SIGTERM or SIGINT ends it: it takes a last reading, goes on sending for some seconds or until another signal, and
+/// leaves the rest for the next start. It logs to standard error.
 #[derive(Debug, Parser)]
 #[command(
     name = "efsmond",
@@ -70,11 +86,18 @@ enum Command {
     Alarms(alarms::AlarmsArgs),
     Credits(credits::CreditsArgs),
     IamPolicy(iam_policy::IamPolicyArgs),
+    Migrate(migrate::MigrateArgs),
     /// Write, check or show the configuration
+    ///
+    /// It is in /etc/efsmon/efsmon.toml and the files conf.d/*.toml beside it. None is needed: every setting has a
+    /// default.
     Config(config::ConfigArgs),
+    /// Empty what the daemon keeps on this disk
+    State(state::StateArgs),
     /// Print what a shell needs to complete commands and flags
     ///
-    /// For bash: efsmon completions bash > /usr/share/bash-completion/completions/efsmon
+    /// The packages bring it for bash, zsh and fish. Without a package, for bash:
+    /// efsmon completions bash > ~/.local/share/bash-completion/completions/efsmon
     Completions(completions::CompletionsArgs),
 }
 
@@ -107,7 +130,9 @@ pub fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Alarms(args) => alarms::run(&args, &mut out),
         Command::Credits(args) => credits::run(&args, &mut out),
         Command::IamPolicy(args) => iam_policy::run(&args, &mut out),
+        Command::Migrate(args) => migrate::run(&args, &mut out),
         Command::Config(args) => config::run(args, &mut out),
+        Command::State(args) => state::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
     };
     unless_closed_pipe(done)

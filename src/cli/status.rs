@@ -13,6 +13,9 @@ use crate::publish::State;
 use crate::source::View;
 
 /// Show what the daemon is doing; exit status 1 when it does not run
+///
+/// Tells when it last published, or why it does not; what waits on disk, what was lost, which mounts stall. It reads what
+/// the daemon writes with every sample: nobody is asked, and no credentials are needed.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]

@@ -13,6 +13,9 @@ const STATUS: &str = "status.json";
 /// Who may read a file may lock it, and no daemon would start.
 const LOCK_MODE: u32 = 0o600;
 
+/// Everybody may ask for the status, whatever the process's umask.
+const STATUS_MODE: u32 = 0o644;
+
 /// The directory, locked for as long as this lives.
 #[derive(Debug)]
 pub struct RuntimeDirectory {
@@ -57,7 +60,9 @@ impl RuntimeDirectory {
     /// Replaces the status: a reader sees the old one or the new one, whole.
     pub fn write_status(&self, status: &Status) -> io::Result<()> {
         let temporary = self.path.join(format!("{STATUS}.tmp"));
-        fs::write(&temporary, serde_json::to_vec(status)?)?;
+        let mut file = File::create(&temporary)?;
+        file.write_all(&serde_json::to_vec(status)?)?;
+        file.set_permissions(fs::Permissions::from_mode(STATUS_MODE))?;
         fs::rename(&temporary, self.path.join(STATUS))
     }
 }

@@ -1,15 +1,18 @@
-//! What the daemon tells of itself: `status.json`, replaced with every sample.
+//! What the daemon tells of itself: `status.json`, replaced with every sample, and a line for `systemctl status`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
 use super::Daemon;
 use super::host::HostSource;
+use super::service::{self, Notice};
 use crate::clock::Clock;
-use crate::model::Host;
+use crate::model::{Host, Minute};
 use crate::monitor::Sighting;
+use crate::names::printable;
 use crate::publish;
 use crate::spool::{self, Disk};
 
@@ -97,10 +100,50 @@ impl Status {
     pub fn is_current(&self, now: f64) -> bool {
         !self.ended && now - self.written <= self.sample_interval_seconds * LATE_SAMPLES + 5.0
     }
+
+    /// The most important of it in one line, which may be read long after it was written.
+    pub fn line(&self) -> String {
+        let sighting = &self.sighting;
+        let mounts = match &self.reading_error {
+            Some(error) => format!("the mounts cannot be read: {error}"),
+            None => {
+                let mounts = sighting.file_systems.values().sum::<usize>();
+                let stalled = match sighting.stalled.len() {
+                    0 => String::new(),
+                    stalled => format!(" ({stalled} STALLED)"),
+                };
+                let file_systems = count(sighting.file_systems.len() as u64, "file system");
+                format!("{}{stalled} of {file_systems}", count(mounts as u64, "mount"))
+            }
+        };
+        let sent = match (&self.publish, self.publishes) {
+            (_, false) => "nothing is sent: publish.enabled is false".to_owned(),
+            (publish::Standing { state, last_failure: Some(failure), .. }, _)
+                if *state != publish::State::Ok =>
+            {
+                format!("NOT SENDING: {}", failure.message)
+            }
+            (publish::Standing { last_success: Some(at), .. }, _) => {
+                format!("last sent at {}", Minute::of(Duration::from_secs(*at)))
+            }
+            _ => "nothing sent yet".to_owned(),
+        };
+        let spool = match self.commits_fail {
+            true => "THE STATE DIRECTORY CANNOT BE WRITTEN".to_owned(),
+            false => format!("{} on disk", count(self.spool.files, "request")),
+        };
+        // A second line would be a message of its own to systemd.
+        printable(format!("{mounts}; {sent}; {spool}").as_bytes())
+    }
+}
+
+fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 impl<C: Clock, D: Disk> Daemon<'_, C, D> {
-    /// Replaces the status on disk, as far as that works.
+    /// Replaces the status on disk, and systemd's line of it, as far as that works.
     pub(super) fn write_status(&mut self) {
         let (series, scopes_left_out) = self.monitor.series();
         let host_id = match &self.identity.host {
@@ -137,6 +180,7 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             spool: self.spool.standing(),
             publish: self.publisher.standing(),
         };
+        service::tell(Notice::Status(&status.line()));
         match self.runtime.write_status(&status) {
             Ok(()) => {
                 self.failing.status.ends();
@@ -146,5 +190,72 @@ impl<C: Clock, D: Disk> Daemon<'_, C, D> {
             }
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The line of a daemon that differs in `changes` from one that has sent and keeps nothing.
+    fn line(changes: Value) -> String {
+        let mut status = json!({
+            "version": "1.2.3", "pid": 7, "started": 0.0, "written": 0.0, "sample_interval_seconds": 10.0,
+            "namespace": "EFSMon", "profile": "minimal", "host_id": null, "host_id_pending": false,
+            "samples": {"taken": 1, "void": 0, "missed": 0}, "reading_error": null,
+            "sighting": {
+                "view": "own", "superblocks": 3, "not_published": [], "unidentified": 0, "unjoined": 0, "problems": [],
+                "file_systems": {"fs-0123456789abcdef0": 2, "fs-00000000000000001": 1},
+            },
+            "series": 0, "scopes_left_out": 0, "unpublished_bytes": 0, "commits_fail": false,
+            "spool": {
+                "files": 0, "bytes": 0, "data": 0, "oldest": null, "newest": null, "aside_files": 0, "aside_bytes": 0,
+                "unremoved_files": 0, "deleted_files": 0, "deleted_data": 0, "expired_files": 0, "expired_data": 0,
+                "damaged_files": 0, "damaged_data": 0, "unattributable_files": 0, "unattributable_data": 0,
+                "rejected_data": 0,
+            },
+            // 2026-11-30 08:14:05 UTC.
+            "publish": {"state": "ok", "last_success": 1_796_026_445, "last_failure": null, "unknown_outcomes": 0},
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            status[key] = value.clone();
+        }
+        serde_json::from_value::<Status>(status).unwrap().line()
+    }
+
+    #[test]
+    fn the_line_tells_mounts_sending_and_what_waits() {
+        let sent = "last sent at 2026-11-30T08:14:00Z";
+        assert_eq!(line(json!({})), format!("3 mounts of 2 file systems; {sent}; 0 requests on disk"));
+        let nothing_yet =
+            json!({"state": "ok", "last_success": null, "last_failure": null, "unknown_outcomes": 0});
+        assert!(line(json!({"publish": nothing_yet})).contains("; nothing sent yet; "));
+        assert!(line(json!({"publishes": false})).contains("; nothing is sent: publish.enabled is false; "));
+        assert!(line(json!({"commits_fail": true})).ends_with("; THE STATE DIRECTORY CANNOT BE WRITTEN"));
+    }
+
+    #[test]
+    fn the_line_is_one_line_whatever_others_say() {
+        let failure = json!({"time": 1, "message": "no\nSTOPPING=1"});
+        let publish =
+            json!({"state": "backoff", "last_success": null, "last_failure": failure, "unknown_outcomes": 0});
+        let text = line(json!({"publish": publish, "reading_error": "reading /proc/self/mountstats: EIO"}));
+        assert_eq!(
+            text,
+            "the mounts cannot be read: reading /proc/self/mountstats: EIO; NOT SENDING: no\\x0aSTOPPING=1; 0 requests \
+             on disk"
+        );
+    }
+
+    #[test]
+    fn the_line_names_stalled_mounts_first() {
+        let stalled = json!([{"superblock": "0:44", "mount_point": "/a", "device": "d", "reason": "r"}]);
+        let sighting = json!({
+            "view": "own", "superblocks": 1, "not_published": [], "unidentified": 0, "unjoined": 0, "problems": [],
+            "file_systems": {"fs-0123456789abcdef0": 1}, "stalled": stalled,
+        });
+        assert!(line(json!({"sighting": sighting})).starts_with("1 mount (1 STALLED) of 1 file system; "));
     }
 }

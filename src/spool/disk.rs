@@ -33,7 +33,8 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    _lock: File,
+    /// `None`: no daemon has used the directory yet.
+    _lock: Option<File>,
 }
 
 /// Why a directory cannot be used.
@@ -58,11 +59,34 @@ impl Directory {
             .map_err(|cause| error("create the directory", "", cause))?;
         let mut options = OpenOptions::new();
         let lock = options.write(true).create(true).truncate(false).mode(0o600).open(path.join(LOCK));
-        let lock = lock.map_err(|cause| error("write", LOCK, cause))?;
+        Directory::locked(path, lock.map_err(|cause| error("write", LOCK, cause))?)
+    }
+
+    /// Opens and locks a directory that is there and makes nothing in it, so that another user (root) leaves nothing
+    /// behind that the daemon could not open. `None`: it is not there.
+    pub fn open_existing(path: &Path) -> Result<Option<Directory>, DirectoryError> {
+        match fs::read_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(|cause| explained(path, "list", "", cause))?,
+        };
+        // A symbolic link under this name is none of the daemon's.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        match File::options().read(true).custom_flags(flags.bits() as i32).open(path.join(LOCK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Some(Directory { path: path.to_owned(), _lock: None }))
+            }
+            lock => {
+                let lock = lock.map_err(|cause| explained(path, "read", LOCK, cause))?;
+                Directory::locked(path, lock).map(Some)
+            }
+        }
+    }
+
+    fn locked(path: &Path, lock: File) -> Result<Directory, DirectoryError> {
         match lock.try_lock() {
-            Ok(()) => Ok(Directory { path: path.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Directory { path: path.to_owned(), _lock: Some(lock) }),
             Err(TryLockError::WouldBlock) => Err(DirectoryError::Held { path: path.join(LOCK) }),
-            Err(TryLockError::Error(cause)) => Err(error("lock", LOCK, cause).into()),
+            Err(TryLockError::Error(cause)) => Err(explained(path, "lock", LOCK, cause).into()),
         }
     }
 

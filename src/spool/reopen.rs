@@ -161,7 +161,7 @@ pub(super) fn read_counters(disk: &impl Disk, name: &str) -> io::Result<Option<C
 }
 
 /// The commit and the part that a request file's name tells.
-fn numbers(name: &str) -> Option<(u64, u32)> {
+pub(super) fn numbers(name: &str) -> Option<(u64, u32)> {
     let (number, part) = name.strip_suffix(".request")?.split_once('-')?;
     let (number, part) = (number.parse().ok()?, part.parse().ok()?);
     // Far beyond what one a minute reaches, and far from the end of u64.

@@ -7,18 +7,23 @@ fn completions(shell: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_efsmon")).args(["completions", shell]).output().unwrap()
 }
 
-/// What bash, with efsmon's script, completes a line to: its last word is the one under the cursor.
+/// What bash completes a line to, with the script that efsmon prints.
 fn completed(words: &[&str]) -> Vec<String> {
+    completed_by(&String::from_utf8(completions("bash").stdout).unwrap(), words)
+}
+
+/// What bash, with that script, completes a line to: its last word is the one under the cursor.
+pub fn completed_by(text: &str, words: &[&str]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
-    let script = directory.path().join("efsmon.bash");
-    fs::write(&script, completions("bash").stdout).unwrap();
+    let script = directory.path().join("script");
+    fs::write(&script, text).unwrap();
     let check = Command::new("bash").arg("-n").arg(&script).output().unwrap();
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     // As readline does: the function that `complete -F` names gets the command, the word and the one before it.
     let ask = r#"
         set -eu
         . "$0"
-        function=$(complete -p efsmon | sed 's/.* -F \([^ ]*\) .*/\1/')
+        function=$(complete -p "$1" | sed 's/.* -F \([^ ]*\) .*/\1/')
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
         "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         printf '%s\n' "${COMPREPLY[@]}"
@@ -32,7 +37,7 @@ fn completed(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn bash_completes_commands_flags_and_values() {
-    assert_eq!(completed(&["efsmon", "sta"]), ["stat", "status"]);
+    assert_eq!(completed(&["efsmon", "sta"]), ["stat", "status", "state"]);
     assert_eq!(completed(&["efsmon", "config", "sh"]), ["show"]);
     assert_eq!(completed(&["efsmon", "cost", "--file"]), ["--file-systems"]);
     assert_eq!(completed(&["efsmon", "iam"]), ["iam-policy"]);

@@ -14,6 +14,7 @@ mod readings;
 mod reboots;
 mod reports;
 mod rounds;
+mod service;
 mod state;
 mod switched_off;
 

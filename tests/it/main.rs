@@ -15,7 +15,9 @@
 
 mod account;
 mod alarms;
+mod assets;
 mod aws;
+mod changelog;
 mod child;
 mod churn;
 mod completions;
@@ -32,6 +34,7 @@ mod house;
 mod iam_policy;
 mod identity;
 mod metricmath;
+mod migrate;
 mod ministack;
 mod minute;
 mod minutes;
@@ -48,5 +51,7 @@ mod role;
 mod schemas;
 mod scopes;
 mod stat;
+mod state;
 mod superblocks;
 mod ticks;
+mod unit;

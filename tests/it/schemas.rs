@@ -6,6 +6,7 @@
 pub mod models;
 mod renders;
 mod requests;
+mod task;
 
 use std::sync::LazyLock;
 

@@ -27,6 +27,7 @@ FILES = """
 644 root /usr/share/efsmon/dashboards/*.json
 644 root /usr/share/efsmon/iam/*.json
 644 root /usr/share/doc/efsmon/README.md
+644 root /usr/share/doc/efsmon/examples/host-view.conf
 644 root /usr/share/doc/efsmon/changelog.gz
 644 root /usr/share/doc/efsmon/changelog.Debian.gz
 644 root /usr/share/doc/efsmon/copyright

@@ -29,18 +29,10 @@ FILES = """
 644 root /usr/share/efsmon/dashboards/*.json
 644 root /usr/share/efsmon/iam/*.json
 644 root /usr/share/doc/efsmon/README.md
+644 root /usr/share/doc/efsmon/examples/host-view.conf
 644 root /usr/share/doc/efsmon/CHANGELOG.md
 644 root /usr/share/licenses/efsmon/LICENSE
 644 root /usr/share/licenses/efsmon/third-party-licences.gz
-750 efsmon /var/lib/efsmon
-755 root /etc/efsmon
-755 root /etc/efsmon/conf.d
-755 root /usr/share/efsmon
-755 root /usr/share/efsmon/dashboards
-755 root /usr/share/efsmon/dashboards/alarms
-755 root /usr/share/efsmon/iam
-755 root /usr/share/doc/efsmon
-755 root /usr/share/licenses/efsmon
 """
 
 # What a system with glibc 2.17 and systemd provides, by hand: nothing newer may be asked for.

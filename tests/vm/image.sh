@@ -53,7 +53,10 @@ ln -s ../vm-job.service "$root/etc/systemd/system/default.target.wants/vm-job.se
 ln -sf /lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.target"
 for unit in getty.target apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
     fstrim.timer systemd-timesyncd.service nfs-server.service nfs-blkmap.service rpc-statd-notify.service \
-    e2scrub_reap.service rpcbind.service rpcbind.socket remote-fs.target cron.service; do
+    e2scrub_reap.service rpcbind.service rpcbind.socket remote-fs.target cron.service \
+    systemd-logind.service systemd-user-sessions.service systemd-update-utmp.service \
+    systemd-update-utmp-runlevel.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount \
+    modprobe@{configfs,dm_mod,drm,efi_pstore,fuse,loop}.service; do
   ln -sf /dev/null "$root/etc/systemd/system/$unit"
 done
 echo efsmon-vm > "$root/etc/hostname"

@@ -1,12 +1,13 @@
 """Runs scenarios in the virtual machine, and shows what they checked.
 
-Usage: run.py IMAGE [SCENARIO..]    all scenarios, each in a machine of its own, when none is named
+Usage: run.py IMAGE [SCENARIO..]    all but `smoke`, each in a machine of its own, when none is named
 
 What a scenario is: tests/vm/README.md. Its results are left in target/vm/results/SCENARIO. Exit status 1 when a check
 failed, or a scenario did not come to its end.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -16,7 +17,14 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["install"]
+SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "cost"]
+# What a scenario gets besides, and which boot their machine again in the middle.
+ALSO = {"cost": "awscli"}
+REBOOTING = ["reboot"]
+# Of a scenario that failed: so many of its last lines are shown.
+LOG_SHOWN = 40
+# Of the Python packages: what the emulator does without, half of their size.
+NOT_NEEDED = ["bin", "examples-1.json", "endpoint-rule-set-1.json.gz", "waiters-2.json", "paginators-1.json"]
 
 
 def main():
@@ -34,11 +42,16 @@ def passes(image, scenario):
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as job:
         fill(pathlib.Path(job), scenario)
-        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL)
+        environment = os.environ | ({"VM_REBOOTS": "yes"} if scenario in REBOOTING else {})
+        booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL, env=environment)
     checks = results / "checks.json"
     held = [show(check) for check in json.loads(checks.read_text())] if checks.exists() else []
     print(f"   {sum(held)} of {len(held)} checks held, {time.monotonic() - begun:.0f} s", flush=True)
-    return booted.returncode == 0 and all(held) and held != []
+    if booted.returncode == 0 and all(held) and held != []:
+        return True
+    log = results / "log.txt"
+    print(*(log.read_text(errors="replace").splitlines()[-LOG_SHOWN:] if log.exists() else ["no log came back"]), sep="\n   | ")
+    return False
 
 
 def show(check):
@@ -51,6 +64,10 @@ def fill(job, scenario):
     shutil.copytree(HERE / "guest", job, dirs_exist_ok=True)
     (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
     (job / "run").chmod(0o755)
+    shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
+    shutil.copy(HERE.parents[1] / "packaging/host-view.conf", job)
+    if scenario in ALSO:
+        shutil.copytree(TARGET / "vm" / ALSO[scenario], job / ALSO[scenario])
     for package in (TARGET / "packages").glob("*_amd64.deb"):
         shutil.copy(package, job)
 

@@ -17,6 +17,8 @@ use crate::provision::plan::{Change, Plan};
 
 /// Create and update the alarms; one that is as it should be is not written
 ///
+/// Shows what it will do, how long that takes and what it costs a month, then asks.
+///
 /// Never deletes without --prune, and never touches what is another owner's or nobody's without --adopt. What was
 /// interrupted is finished by the next run.
 #[derive(Debug, Args)]

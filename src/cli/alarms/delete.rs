@@ -18,6 +18,8 @@ use crate::provision::plan::whose;
 use crate::provision::{Mark, Owner};
 
 /// Delete alarms of ours: all of the owner's in the Region, or only those asked for
+///
+/// Shows them and asks first. What is another owner's, or nobody's, is left alone.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]

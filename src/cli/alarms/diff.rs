@@ -12,6 +12,8 @@ use crate::cli::provision::{coloured, note, wait, write_diff, write_json};
 use crate::provision::diff::{lines, unified};
 
 /// Show what apply would change, line by line; exit status 3 when it would
+///
+/// A unified diff for each alarm that differs. Nothing is written.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     #[command(flatten)]

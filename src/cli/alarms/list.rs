@@ -13,6 +13,8 @@ use crate::names::printable;
 use crate::provision::alarms::PREFIX;
 
 /// List the Region's alarms that are called efsmon-.., of every owner, with their state
+///
+/// Since when they are in it, whom they tell, and whose they are.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     #[command(flatten)]

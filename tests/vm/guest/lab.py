@@ -9,6 +9,9 @@ import shlex
 import subprocess
 import time
 
+RESULTS = pathlib.Path("/job/results")
+# Python packages that came with the job.
+SITE = pathlib.Path("/job/site")
 # What AWS recommends (EFS User Guide, "Recommended NFS mount settings").
 OPTIONS = "nfsvers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport"
 
@@ -62,7 +65,8 @@ class Server:
             echo '/srv *(rw,fsid=0,no_root_squash,insecure,no_subtree_check,async)' > /run/exports
             mount --bind /run/exports /etc/exports
             echo 1048576 > /proc/fs/nfsd/max_block_size
-            echo 5 > /proc/fs/nfsd/nfsv4gracetime 2>/dev/null || true
+            # Seconds for which new files wait after the start; fewer are not allowed.
+            echo 10 > /proc/fs/nfsd/nfsv4gracetime
             exportfs -r
             rpc.mountd --no-nfs-version 3 --foreground &
             rpc.nfsd --no-nfs-version 3 2
@@ -70,12 +74,16 @@ class Server:
             wait
         """
         sh("touch /etc/exports")
-        with open(f"/tmp/{self.name}.log", "w") as log:
+        with open(RESULTS / f"{self.name}.log", "w") as log:
             self.process = subprocess.Popen(
                 ["ip", "netns", "exec", self.name, "unshare", "--mount", "--uts", "bash", "-c", start],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        ready = pathlib.Path(f"/tmp/{self.name}.ready")
-        wait_for(f"{self.name}, see /tmp/{self.name}.log", ready.exists)
+        wait_for(f"{self.name}, see {self.name}.log", self.is_ready, seconds=180)
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"{self.name} ended: {(RESULTS / f'{self.name}.log').read_text()}")
+        return pathlib.Path(f"/tmp/{self.name}.ready").exists()
 
     def drop(self):
         """From now on the server hears nothing: its client waits."""
@@ -91,3 +99,20 @@ def mount(source, path, options=OPTIONS):
     path.mkdir(parents=True, exist_ok=True)
     sh(f"mount -t nfs4 -o {options} {source} {shlex.quote(str(path))}", timeout=60)
     return path
+
+
+def dns_name(server, file_system, region="us-east-1"):
+    """Gives a server the name that EFS gives a file system's mount target."""
+    name = f"{file_system}.efs.{region}.amazonaws.com"
+    sh(f"echo '{server.address} {name}' >> /etc/hosts")
+    return name
+
+
+def install(config="", package="/job/efsmon_*_amd64.deb"):
+    """Installs the package with these settings in conf.d, and waits for the unit; what dpkg said."""
+    settings = pathlib.Path("/etc/efsmon/conf.d/vm.toml")
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(config)
+    said = sh(f"dpkg --install {package}", timeout=300)
+    wait_for("running unit", lambda: sh("systemctl is-active efsmon", check=False).strip() == "active", seconds=120)
+    return said

@@ -5,10 +5,12 @@ A scenario is a module `scenario_NAME` with a function `run(checks)`.
 
 import importlib
 import json
-import pathlib
 import sys
+import traceback
 
-RESULTS = pathlib.Path("/job/results")
+from lab import RESULTS, SITE
+
+sys.path.append(str(SITE))
 
 
 class Checks:
@@ -29,5 +31,9 @@ class Checks:
 
 if __name__ == "__main__":
     checks = Checks()
-    importlib.import_module(f"scenario_{sys.argv[1]}").run(checks)
+    try:
+        importlib.import_module(f"scenario_{sys.argv[1]}").run(checks)
+    except Exception as error:
+        traceback.print_exc()
+        checks.check("the scenario comes to its end", False, f"{type(error).__name__}: {error}")
     sys.exit(0 if all(check["held"] for check in checks.done) else 1)

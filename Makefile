@@ -36,7 +36,7 @@ vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | s
 vm_python := 3.11
 vm_site := target/vm/site/made-of-$(ministack_version)-$(cbor2_version)
 
-.PHONY: demo test bench package deb rpm aarch64-test vm-test vm-smoke container-test qemu openssl containers compiler rust python strace ip manual shells nfsiostat
+.PHONY: demo test bench package package-test deb rpm aarch64-test vm-test vm-smoke container-test linters qemu openssl containers compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -70,15 +70,23 @@ bench: rust nfsiostat
 	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
 	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
 
-# The packages, for ARCH: x86_64 or aarch64.
+# The packages, for ARCH: x86_64 or aarch64. Whatever lintian, rpmlint or shellcheck complains about fails it.
 ARCH ?= x86_64
-package: deb rpm
+package: linters deb rpm
+	@packaging/check.sh "$${CARGO_TARGET_DIR:-target}"/packages/*.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.rpm
 
 deb: compiler $(zig) $(cargo_deb)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$$PATH" packaging/package.sh deb $(ARCH)
 
-rpm: compiler $(zig) $(cargo_generate_rpm)
+rpm: compiler linters $(zig) $(cargo_generate_rpm)
 	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
+
+# The packages for x86_64, installed, upgraded and removed in trees of other systems.
+suites ?= bullseye bookworm trixie
+package-test: package
+	@command -v mmdebstrap >/dev/null || { $(call apt,mmdebstrap); }
+	@$(sudo) env PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/packages/run.py \
+	  "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.x86_64.rpm $(suites)
 
 # The built package for aarch64 under an emulated processor, beside the one for x86_64: `make package` of both comes before.
 aarch64-test: openssl $(qemu_user) $(ministack)
@@ -128,6 +136,10 @@ $(vm_site): | $(ministack)
 	@$(call pip,ministack) --target $(@D) --python-version $(vm_python) --only-binary=:all: \
 	  ministack==$(ministack_version) cbor2==$(cbor2_version)
 	@touch $@
+
+# What judges the packages, and what the .rpm is made and unpacked with.
+linters:
+	@type lintian rpm rpmlint shellcheck cpio readelf >/dev/null 2>&1 || { $(call apt,lintian rpm rpmlint shellcheck cpio binutils); }
 
 nfsiostat:
 	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(call unpack,nfs-common); }

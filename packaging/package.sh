@@ -2,20 +2,43 @@
 # Builds a package of efsmon: programs for glibc 2.17, man pages and the rest, then the package itself.
 #
 # Usage: package.sh deb|rpm ARCH    x86_64 or aarch64; the package is left in target/packages
-# Needs cargo-zigbuild and cargo-deb or cargo-generate-rpm on PATH: `make package` brings them.
+# Needs cargo-zigbuild, and cargo-deb or cargo-generate-rpm and rpm, on PATH: `make package` brings them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 format=$1 arch=$2
 target=$arch-unknown-linux-gnu
 built=${CARGO_TARGET_DIR:-target}
+programs=$built/$target/release
+assets=$programs/assets
+packages=$built/packages
+
+# The same commit makes the same package.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+version=$(cargo pkgid | sed 's/.*[#@]//')
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
 rustc=$(packaging/compiler.sh "$arch")
 RUSTC=$rustc cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
-cargo run --quiet --locked --example assets -- "$built/assets"
-mkdir -p "$built/packages"
+packaging/glibc.sh "$programs/efsmon" "$programs/efsmond" >/dev/null
+
+rm -rf "$assets"
+cargo run --quiet --locked --example assets -- "$assets"
+gzip -9n "$assets"/man/*
+mkdir -p "$assets/doc" "$packages"
+python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"
+gzip -9nc CHANGELOG.md >"$assets/doc/changelog.gz"
+gzip -9n >"$assets/doc/changelog.Debian.gz" <<end
+efsmon ($version-1) unstable; urgency=medium
+
+  * What is new stands in changelog.gz.
+
+ -- The efsmon authors <efsmon@example.org>  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
+end
+
 case $format in
-  deb) cargo deb --quiet --no-build --no-strip --locked --target "$target" --output "$built/packages/" ;;
-  rpm) cargo generate-rpm --target "$target" --payload-compress gzip --output "$built/packages/" ;;
+  deb) cargo deb --quiet --no-build --no-strip --locked --target "$target" --output "$packages/" ;;
+  # An rpm before 4.14 cannot read the usual zstd.
+  rpm) cargo generate-rpm --target "$target" --auto-req find-requires --payload-compress gzip --output "$packages/" ;;
 esac

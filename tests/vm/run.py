@@ -50,7 +50,9 @@ def passes(image, scenario):
     if booted.returncode == 0 and all(held) and held != []:
         return True
     log = results / "log.txt"
-    print(*(log.read_text(errors="replace").splitlines()[-LOG_SHOWN:] if log.exists() else ["no log came back"]), sep="\n   | ")
+    said = log.read_text(errors="replace").splitlines() if log.exists() else ["no log came back: see console.log"]
+    for line in [line for line in said if not line.startswith(("ok ", "FAILED "))][-LOG_SHOWN:]:
+        print(f"   | {line}")
     return False
 
 

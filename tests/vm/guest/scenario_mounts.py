@@ -67,7 +67,7 @@ def run(checks):
     with Minute() as second:
         theirs, ours, sampler = work_of_second_minute()
     check_mounts(checks)
-    check_daemon(checks, cloudwatch)
+    lost = check_daemon(checks, cloudwatch)
     print(sh("efsmon status; efsmon mounts"))
     stop_when_sent()
     ended = time.time()
@@ -78,6 +78,7 @@ def run(checks):
         checks.equal(f"{clock(minute)}: work is over before the rest", minute.unrest(paths), {})
     data = cloudwatch.data()
     check_requests(checks, cloudwatch, data, began, ended)
+    checks.equal("SamplesLost is what the status said", sum(cloudwatch.sums("SamplesLost").values()), lost)
     check_series(checks, data, cloudwatch.instance_id())
     for minute in (first, second):
         check_minute(checks, Published(data), minute, cloudwatch.instance_id())
@@ -138,7 +139,9 @@ def check_daemon(checks, cloudwatch):
                  {mounted.file_system: 1 for mounted in ALL})
     checks.equal("the host is the instance of the metadata service", status["host_id"], cloudwatch.instance_id())
     checks.equal("that is where the id comes from", status["host_source"], "imds")
-    checks.equal("no sample was lost", (status["samples"]["void"], status["samples"]["missed"]), (0, 0))
+    checks.equal("every sample gave a whole text", status["samples"]["void"], 0)
+    # On a machine that is too busy it may miss one, and says so.
+    return status["samples"]["missed"]
 
 
 class Published:
@@ -201,7 +204,7 @@ def check_requests(checks, cloudwatch, data, began, ended):
                  [plain_time(minute) for minute in expected])
     hosts = cloudwatch.sums("Hosts")
     checks.equal("this host reported once a minute", list(hosts.values()), [1.0] * len(expected))
-    for metric in ("UnidentifiedMounts", "SamplesLost", "UnknownOutcomes"):
+    for metric in ("UnidentifiedMounts", "UnknownOutcomes"):
         checks.equal(metric, sum(cloudwatch.sums(metric).values()), 0)
 
 
@@ -247,8 +250,10 @@ def check_same_texts(checks, minute):
     theirs, ours = beside.on_texts(minute.before, minute.done)
     for name, text in (("nfsiostat", theirs), ("efsmon-stat", ours)):
         (RESULTS / f"{name}.same-texts").write_text(text)
-    checks.check("stat --nfsiostat and nfsiostat print the same of the same texts", theirs.strip() == ours.strip(),
-                 f"{len(theirs.strip())} characters, {theirs.count(' mounted on ')} mounts")
+    theirs, ours = theirs.strip().splitlines(), ours.strip().splitlines()
+    different = [f"{line!r}, not {wanted!r}" for line, wanted in zip(ours, theirs) if line != wanted]
+    checks.check("stat --nfsiostat and nfsiostat print the same of the same texts", theirs == ours,
+                 "; ".join(different) or f"{len(theirs)} and {len(ours)} lines")
 
 
 def check_beside(checks, theirs, ours, sampler, interval=10):
@@ -273,11 +278,10 @@ def check_beside(checks, theirs, ours, sampler, interval=10):
                     width.append(f"{value[0]:.1f} of {least:.1f}-{most:.1f}")
         checks.check(f"{name} {interval} 2 under load: each figure as counted", not outside and compared > 60,
                      "; ".join(outside) or f"{compared} figures; ops/s {', '.join(width[:4])}")
-    busy = {key for key, columns in both["nfsiostat"].items() if columns["ops/s"][0] > 0}
-    # A mount that is shown once by efsmon is shown under each of its names by nfsiostat.
-    names = {counters.escaped(path) for mounted in ALL for path in mounted.again}
-    checks.equal("both saw the same mounts at work", {key for key in both["efsmon stat"] if key[0] not in names},
-                 {key for key in busy if key[0] not in names})
+    # What has several names nfsiostat shows under each, and efsmon once; what is idle, without figures.
+    again = {path for mounted in ALL for path in mounted.again}
+    busy = {path for (path, _), columns in both["nfsiostat"].items() if columns["ops/s"][0] > 0 and path not in again}
+    checks.equal("both saw the same mounts at work", sorted({path for path, _ in both["efsmon stat"]}), sorted(busy))
 
 
 def clock(minute):

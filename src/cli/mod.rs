@@ -93,6 +93,8 @@ enum Command {
     /// default.
     Config(config::ConfigArgs),
     /// Empty what the daemon keeps on this disk
+    ///
+    /// Counters, what was never sent, and names: in /var/lib/efsmon, or where state_dir says.
     State(state::StateArgs),
     /// Print what a shell needs to complete commands and flags
     ///

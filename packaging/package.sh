@@ -13,9 +13,6 @@ programs=$built/$target/release
 assets=$programs/assets
 packages=$built/packages
 
-# The same commit makes the same package.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH
 version=$(cargo pkgid | sed 's/.*[#@]//')
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
@@ -23,8 +20,13 @@ rustc=$(packaging/compiler.sh "$arch")
 RUSTC=$rustc cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
 packaging/glibc.sh "$programs/efsmon" "$programs/efsmond" >/dev/null
 
+cargo build --quiet --locked --example assets
+
+# The same commit makes the same package. Not before: with each other date cargo builds all anew.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
 rm -rf "$assets"
-cargo run --quiet --locked --example assets -- "$assets"
+"$built/debug/examples/assets" "$assets"
 gzip -9n "$assets"/man/*
 mkdir -p "$assets/doc" "$packages"
 python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"

@@ -92,7 +92,7 @@ fn reset(config: &Config, yes: bool, out: &mut impl Write) -> anyhow::Result<()>
         confirm(&format!("{directory}: {unsent}. They would be lost."), "yes", yes)
             .with_context(|| format!("{directory}: {unsent} and would be lost"))?;
     }
-    let removed = spool.clear().context("not everything was removed; nothing else is lost by another try")?;
+    let removed = spool.clear().context("not everything was removed; try again")?;
     write_removed(path, &removed, &standing, out)
 }
 

@@ -17,6 +17,8 @@ packages=$built/packages
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 version=$(cargo pkgid | sed 's/.*[#@]//')
+# 0.2.0-rc.1 comes before 0.2.0 in both formats when it is spelled so.
+version=${version/-/\~}
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
 rustc=$(packaging/compiler.sh "$arch")
@@ -27,6 +29,12 @@ rm -rf "$assets"
 cargo run --quiet --locked --example assets -- "$assets"
 gzip -9n "$assets"/man/*
 mkdir -p "$assets/doc" "$packages"
+# What installs or tests packages takes what is there: one version of each.
+case $format-$arch in
+  deb-x86_64) rm -f "$packages"/efsmon_*_amd64.deb* ;;
+  deb-aarch64) rm -f "$packages"/efsmon_*_arm64.deb* ;;
+  rpm-*) rm -f "$packages"/efsmon-*."$arch".rpm* ;;
+esac
 python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"
 gzip -9nc CHANGELOG.md >"$assets/doc/changelog.gz"
 gzip -9n >"$assets/doc/changelog.Debian.gz" <<end
@@ -40,5 +48,8 @@ end
 case $format in
   deb) cargo deb --quiet --no-build --no-strip --locked --target "$target" --output "$packages/" ;;
   # An rpm before 4.14 cannot read the usual zstd.
-  rpm) cargo generate-rpm --target "$target" --auto-req find-requires --payload-compress gzip --output "$packages/" ;;
+  rpm)
+    cargo generate-rpm --target "$target" --set-metadata "version = '$version'" --auto-req find-requires \
+      --payload-compress gzip --output "$packages/"
+    ;;
 esac

@@ -12,6 +12,7 @@ ministack_version := 1.5.33
 cbor2_version := 6.3.0
 botocore_version := 1.44.8
 cfn_lint_version := 1.58.0
+awscli_version := 1.46.3
 kubernetes_validate_version := 1.37.0
 check_jsonschema_version := 0.39.0
 zigbuild_version := 0.24.1
@@ -37,8 +38,9 @@ vm_image := target/vm/image-$(shell cat tests/vm/image.sh tests/vm/guest/job | s
 # The virtual machine has Debian's Python, whatever this machine has.
 vm_python := 3.11
 vm_site := target/vm/site/made-of-$(ministack_version)-$(cbor2_version)
+vm_awscli := target/vm/awscli/made-of-$(awscli_version)
 
-.PHONY: demo test bench package package-test deb rpm aarch64-test vm-test vm-smoke container-test linters qemu openssl containers compiler rust python strace ip manual shells nfsiostat
+.PHONY: demo test bench package package-test deb rpm aarch64-test vm-test vm-smoke vm-rpm container-test linters qemu openssl containers compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
 demo: compiler nfsiostat $(ministack)
@@ -103,8 +105,12 @@ openssl:
 	@command -v openssl >/dev/null || { $(call apt,openssl); }
 
 # The built package in a virtual machine with a kernel NFS client and systemd.
-vm-test: deb qemu $(vm_image) $(vm_site)
+vm-test: deb vm-rpm qemu $(vm_image) $(vm_site) $(vm_awscli)
 	@python3 tests/vm/run.py $(vm_image)
+
+# The .rpm, one of a later version, and what stands for a distribution's packages.
+vm-rpm: rpm
+	@PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/vm/rpms.py target/packages target/vm/rpm
 
 # The least of it, for CI.
 vm-smoke: deb qemu $(vm_image) $(vm_site)
@@ -137,6 +143,15 @@ $(vm_site): | $(ministack)
 	@rm -rf $(@D)
 	@$(call pip,ministack) --target $(@D) --python-version $(vm_python) --only-binary=:all: \
 	  ministack==$(ministack_version) cbor2==$(cbor2_version)
+	@touch $@
+
+# What the cron script publishes with, without its examples.
+$(vm_awscli): | $(ministack)
+	@echo 'fetching awscli $(awscli_version) for the virtual machine'
+	@rm -rf $(@D)
+	@$(call pip,ministack) --target $(@D) --python-version $(vm_python) --only-binary=:all: --no-compile \
+	  awscli==$(awscli_version)
+	@rm -rf $(@D)/awscli/examples $(@D)/bin
 	@touch $@
 
 # What judges the packages, and what the .rpm is made and unpacked with.

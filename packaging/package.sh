@@ -45,10 +45,22 @@ efsmon ($version-1) unstable; urgency=medium
  -- The efsmon authors <efsmon@example.org>  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 end
 
+# cargo-deb leaves out the sums that `dpkg --verify` compares with.
+add_md5sums() {
+  local root
+  root=$(mktemp -d)
+  dpkg-deb --raw-extract "$1" "$root"
+  (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+  dpkg-deb --root-owner-group -Zxz --build "$root" "$1" >/dev/null
+  rm -r "$root"
+}
+
 case $format in
-  deb) cargo deb --quiet --no-build --no-strip --locked --target "$target" --output "$packages/" ;;
-  # An rpm before 4.14 cannot read the usual zstd.
+  deb)
+    add_md5sums "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
+    ;;
   rpm)
+    # An rpm before 4.14 cannot read the usual zstd.
     cargo generate-rpm --target "$target" --set-metadata "version = '$version'" --auto-req find-requires \
       --payload-compress gzip --output "$packages/"
     ;;

@@ -97,6 +97,9 @@ pub struct StateFile {
 const STATE_FILES: usize = 20_000;
 const STATE_FILE_BYTES: u64 = 64 * 1024;
 
+/// What is read of a text at once: most of a mountinfo, or some mounts of a mountstats.
+const FIRST_BYTES: usize = 16 * 1024;
+
 /// Reads the machine.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -253,7 +256,8 @@ impl Opened {
     }
 
     fn read(mut self) -> Result<Vec<u8>, ReadError> {
-        let mut text = Vec::new();
+        // The kernel's texts do not tell their size, and an empty buffer is filled from 32 bytes on.
+        let mut text = Vec::with_capacity(FIRST_BYTES);
         match self.file.read_to_end(&mut text) {
             Err(error) => Err(ReadError::Io { path: self.path, error }),
             Ok(_) => Ok(text),

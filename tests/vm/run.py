@@ -17,9 +17,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "cost"]
+SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "rpm", "cost"]
 # What a scenario gets besides, and which boot their machine again in the middle.
-ALSO = {"cost": "awscli"}
+ALSO = {"cost": "awscli", "rpm": "rpm"}
 REBOOTING = ["reboot"]
 # Of a scenario that failed: so many of its last lines are shown.
 LOG_SHOWN = 40

@@ -63,8 +63,8 @@ class Cloudwatch:
         with LOG.open("a") as log:
             self.process = subprocess.Popen(
                 # AWS does not get slower when this machine is busy.
-                ["nice", "-n", "-10", sys.executable, pathlib.Path(__file__).with_name("emulator.py"), RECORD], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, env=os.environ | settings)
+                ["nice", "-n", "-10", sys.executable, pathlib.Path(__file__).with_name("emulator.py"), RECORD],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | settings)
 
     def wait(self):
         wait_for(f"emulator of CloudWatch, see {LOG.name}", self.answers, seconds=180)

@@ -42,9 +42,9 @@ def install(checks):
     checks.equal("installed: the unit runs when dpkg returns", (show("ActiveState"), show("UnitFileState")),
                  ("active", "enabled"))
     waits = {name: show(name) for name in ("After", "Wants", "Requires")}
-    checks.check("it waits for no network and no remote file system",
-                 not any(target in units for units in waits.values()
-                         for target in ("network", "remote-fs", "nss-lookup")), f"After={waits['After']}")
+    checks.check("it waits for no network that is up, and for no remote file system",
+                 not any(target in units for units in waits.values() for target in ("network-online", "remote-fs")),
+                 f"After={waits['After']}")
     checks.equal("its user has no shell and no password",
                  sh("getent passwd efsmon | cut -d: -f7; getent shadow efsmon | cut -d: -f2 | cut -c1").split(),
                  ["/usr/sbin/nologin", "!"])
@@ -58,7 +58,7 @@ def install(checks):
 
 
 MODES = {"/etc/efsmon": "root:root 755", "/etc/efsmon/efsmon.toml": "root:root 644",
-         "/var/lib/efsmon": "efsmon:efsmon 755", "/run/efsmon": "efsmon:efsmon 755", "/usr/bin/efsmond": "root:root 755"}
+         "/var/lib/efsmon": "efsmon:efsmon 750", "/run/efsmon": "efsmon:efsmon 755", "/usr/bin/efsmond": "root:root 755"}
 
 
 class Stages:

@@ -180,9 +180,9 @@ def check_minute(checks, published, minute, host):
 
 
 def check_rates(checks, name, rates, totals):
-    """Rates are over the true time between two readings, and count for whole seconds: a late reading makes a difference.
+    """Rates are over the true time between two readings, and count for whole seconds: a late reading shows in the sum.
 
-    A reading that is a second late is not taken for that of its 10 seconds any more.
+    By a tenth at most: when it is a second late it is not taken for the reading of its 10 seconds any more.
     """
     found = {metric: round(rates[f"{metric}Throughput"] * 1048576) for metric in ("Read", "Write")}
     off = {metric: abs(found[metric] / bytes - 1) if (bytes := totals[f"{metric}Bytes"]) else float(found[metric])
@@ -218,7 +218,8 @@ def check_series(checks, data, host):
     expected = {"FileSystemId": {mounted.file_system for mounted in ALL}, "InstanceId": {host},
                 "MountPoint": {mounted.path for mounted in ALL}}
     for name, wanted in expected.items():
-        checks.equal(f"no {name} but those that are there", ", ".join(sorted(values.pop(name))), ", ".join(sorted(wanted)))
+        found = ", ".join(sorted(values.pop(name)))
+        checks.equal(f"no {name} but those that are there", found, ", ".join(sorted(wanted)))
     checks.equal("no other dimension", dict(values), {})
     checks.equal("all in one namespace", {datum.namespace for datum in data}, {NAMESPACE})
     series = {datum.series() for datum in data}

@@ -135,7 +135,8 @@ qemu:
 
 $(vm_image): | qemu
 	@echo 'building the image of the virtual machine (about two minutes, once)'
-	@rm -rf target/vm/image-*
+	@mkdir -p $(@D)
+	@$(sudo) rm -rf $(@D)/image-*
 	@$(sudo) tests/vm/image.sh $@
 
 $(vm_site): | $(ministack)

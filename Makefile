@@ -2,6 +2,8 @@
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
+# Debian's users do not look there, and so would not find what is installed.
+export PATH := $(PATH):/usr/sbin:/sbin
 .DELETE_ON_ERROR:
 
 tools := target/tools
@@ -121,7 +123,7 @@ container-test: deb containers ip $(kubectl) $(ministack)
 	  tests/container/run.py target/container $(kubectl) $(tools)/ministack/bin/ministack
 
 containers:
-	@for program in buildah runc mmdebstrap; do command -v $$program >/dev/null || { $(call apt,buildah runc mmdebstrap); break; }; done
+	@type buildah runc mmdebstrap >/dev/null 2>&1 || { $(call apt,buildah runc mmdebstrap); }
 
 $(kubectl):
 	@echo 'fetching kubectl, for its kustomize (unpacked under $(tools), not installed)'
@@ -129,11 +131,12 @@ $(kubectl):
 	@$@ version --client >/dev/null
 
 qemu:
-	@for program in qemu-system-x86_64 mmdebstrap mke2fs; do command -v $$program >/dev/null || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); break; }; done
+	@type qemu-system-x86_64 mmdebstrap mke2fs >/dev/null 2>&1 || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
 
 $(vm_image): | qemu
 	@echo 'building the image of the virtual machine (about two minutes, once)'
-	@rm -rf target/vm/image-*
+	@mkdir -p $(@D)
+	@$(sudo) rm -rf $(@D)/image-*
 	@$(sudo) tests/vm/image.sh $@
 
 $(vm_site): | $(ministack)
@@ -182,7 +185,7 @@ manual:
 
 # The shells that completions are made for, bash aside.
 shells:
-	@{ command -v zsh && command -v fish; } >/dev/null || { $(call apt,zsh fish,--no-install-recommends); }
+	@type zsh fish >/dev/null 2>&1 || { $(call apt,zsh fish,--no-install-recommends); }
 
 python:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3 python3-venv); }

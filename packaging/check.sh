@@ -28,7 +28,7 @@ architecture() {
   esac
 }
 
-shellcheck "$here"/*.sh "$here/deb/postrm"
+shellcheck "$here"/*.sh "$here"/deb/post*
 shellcheck --shell=sh "$here"/rpm/*.sh
 echo 'shellcheck: nothing to say'
 

@@ -14,6 +14,8 @@ assets=$programs/assets
 packages=$built/packages
 
 version=$(cargo pkgid | sed 's/.*[#@]//')
+# 0.2.0-rc.1 comes before 0.2.0 in both formats when it is spelled so.
+version=${version/-/\~}
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
 rustc=$(packaging/compiler.sh "$arch")
@@ -29,6 +31,12 @@ rm -rf "$assets"
 "$built/debug/examples/assets" "$assets"
 gzip -9n "$assets"/man/*
 mkdir -p "$assets/doc" "$packages"
+# What installs or tests packages takes what is there: one version of each.
+case $format-$arch in
+  deb-x86_64) rm -f "$packages"/efsmon_*_amd64.deb* ;;
+  deb-aarch64) rm -f "$packages"/efsmon_*_arm64.deb* ;;
+  rpm-*) rm -f "$packages"/efsmon-*."$arch".rpm* ;;
+esac
 python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"
 gzip -9nc CHANGELOG.md >"$assets/doc/changelog.gz"
 gzip -9n >"$assets/doc/changelog.Debian.gz" <<end
@@ -55,6 +63,7 @@ case $format in
     ;;
   rpm)
     # An rpm before 4.14 cannot read the usual zstd.
-    cargo generate-rpm --target "$target" --auto-req find-requires --payload-compress gzip --output "$packages/"
+    cargo generate-rpm --target "$target" --set-metadata "version = '$version'" --auto-req find-requires \
+      --payload-compress gzip --output "$packages/"
     ;;
 esac

@@ -42,6 +42,7 @@ mod mountinfo;
 mod mounts;
 mod mountstats;
 mod oracle;
+mod packages;
 mod parity;
 mod paused;
 mod proxies;

@@ -2,32 +2,13 @@
 
 import re
 
-from tree import Tree, compare
+from tree import NEWER, SHARED, VERSION, Tree, compare
 
 INCLUDE = ["ca-certificates", "systemd-standalone-sysusers"]
 
-FILES = """
-755 root /usr/bin/efsmon
-755 root /usr/bin/efsmond
-644 root /etc/efsmon/efsmon.toml
-644 root /etc/efsmon/conf.d/README
-644 root /usr/lib/systemd/system/efsmon.service
-644 root /usr/lib/sysusers.d/efsmon.conf
-644 root /usr/share/man/man1/efsmon.1.gz
-644 root /usr/share/man/man1/efsmon-stat.1.gz
-644 root /usr/share/man/man1/efsmon*.1.gz
-644 root /usr/share/man/man5/efsmon.toml.5.gz
-644 root /usr/share/bash-completion/completions/efsmon
-644 root /usr/share/bash-completion/completions/efsmond
+FILES = SHARED + """\
 644 root /usr/share/zsh/vendor-completions/_efsmon
 644 root /usr/share/zsh/vendor-completions/_efsmond
-644 root /usr/share/fish/vendor_completions.d/efsmon.fish
-644 root /usr/share/fish/vendor_completions.d/efsmond.fish
-644 root /usr/share/efsmon/dashboards/alarms/*.json
-644 root /usr/share/efsmon/dashboards/*.json
-644 root /usr/share/efsmon/iam/*.json
-644 root /usr/share/doc/efsmon/README.md
-644 root /usr/share/doc/efsmon/examples/host-view.conf
 644 root /usr/share/doc/efsmon/changelog.gz
 644 root /usr/share/doc/efsmon/changelog.Debian.gz
 644 root /usr/share/doc/efsmon/copyright
@@ -44,7 +25,7 @@ ASKED = re.compile(r"daemon-reload$|(--no-ask-password )?(start|stop|restart|try
 
 
 def check(checks, target, package, suite):
-    newer = reversioned(target, package, "0.1.1-1")
+    newer = reversioned(target, package, f"{NEWER}-1")
     lifecycle(checks, target, package, newer, suite)
     booted(checks, target, package, newer, suite)
 
@@ -74,8 +55,8 @@ def lifecycle(checks, target, package, newer, suite):
     compare(checks, tree, "what is installed", [path for path in listed if path != "/."], FILES)
     checks.equal("what is in /etc is its configuration", tree.inside("dpkg-query", "--showformat", "${Conffiles}", "--show", "efsmon")[1].split()[::2],
                  [CONFIG, "/etc/efsmon/conf.d/README"])
-    checks.equal("efsmon runs", tree.inside("efsmon", "--version"), (0, "efsmon 0.1.0\n"))
-    checks.equal("efsmond runs", tree.inside("efsmond", "--version"), (0, "efsmond 0.1.0\n"))
+    checks.equal("efsmon runs", tree.inside("efsmon", "--version"), (0, f"efsmon {VERSION}\n"))
+    checks.equal("efsmond runs", tree.inside("efsmond", "--version"), (0, f"efsmond {VERSION}\n"))
     checks.equal("its configuration is valid", tree.inside("efsmon", "config", "check")[0], 0)
     checks.equal("the service is enabled for the first boot", tree.path(WANTED).is_symlink(), True)
     checks.equal("installed files are as packed", tree.inside("dpkg", "--verify", "efsmon"), (0, ""))

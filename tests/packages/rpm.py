@@ -1,35 +1,15 @@
 """The .rpm, by `rpm --root` in a tree of its own."""
 
-import os
 import re
 import shutil
 import subprocess
 
-from tree import Tree, compare
+from tree import NEWER, REPOSITORY, SHARED, VERSION, Tree, compare
 
-FILES = """
-755 root /usr/bin/efsmon
-755 root /usr/bin/efsmond
-644 root /etc/efsmon/efsmon.toml
-644 root /etc/efsmon/conf.d/README
-644 root /usr/lib/systemd/system/efsmon.service
+FILES = SHARED + """\
 644 root /usr/lib/systemd/system-preset/50-efsmon.preset
-644 root /usr/lib/sysusers.d/efsmon.conf
-644 root /usr/share/man/man1/efsmon.1.gz
-644 root /usr/share/man/man1/efsmon-stat.1.gz
-644 root /usr/share/man/man1/efsmon*.1.gz
-644 root /usr/share/man/man5/efsmon.toml.5.gz
-644 root /usr/share/bash-completion/completions/efsmon
-644 root /usr/share/bash-completion/completions/efsmond
 644 root /usr/share/zsh/site-functions/_efsmon
 644 root /usr/share/zsh/site-functions/_efsmond
-644 root /usr/share/fish/vendor_completions.d/efsmon.fish
-644 root /usr/share/fish/vendor_completions.d/efsmond.fish
-644 root /usr/share/efsmon/dashboards/alarms/*.json
-644 root /usr/share/efsmon/dashboards/*.json
-644 root /usr/share/efsmon/iam/*.json
-644 root /usr/share/doc/efsmon/README.md
-644 root /usr/share/doc/efsmon/examples/host-view.conf
 644 root /usr/share/doc/efsmon/CHANGELOG.md
 644 root /usr/share/licenses/efsmon/LICENSE
 644 root /usr/share/licenses/efsmon/third-party-licences.gz
@@ -44,11 +24,10 @@ PROVIDED = ["systemd", "shadow-utils", "ca-certificates", "/bin/sh", "rtld(GNU_H
             *(f"{library}(GLIBC_{version})(64bit)" for library in LIBRARIES for version in GLIBC)]
 
 CONFIG = "/etc/efsmon/efsmon.toml"
-REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 
 
 def check(checks, target, package):
-    newer = reversioned(target, package, "0.1.1")
+    newer = reversioned(target, package, NEWER)
     stub = provider(target)
     lifecycle(checks, target, package, newer, stub)
     others(checks, target, package, stub)
@@ -105,7 +84,7 @@ def lifecycle(checks, target, package, newer, stub):
     checks.equal("what is in /etc is its configuration", rpm(tree, "--query", "--configfiles", "efsmon")[1].split(), ["/etc/efsmon/conf.d/README", CONFIG])
     checks.equal("documentation is marked", {path.split("/")[3] for path in rpm(tree, "--query", "--docfiles", "efsmon")[1].split()}, {"doc", "man"})
     checks.equal("installed files are as packed", rpm(tree, "--verify", "efsmon"), (0, ""))
-    checks.equal("efsmon runs", tree.inside("efsmon", "--version"), (0, "efsmon 0.1.0\n"))
+    checks.equal("efsmon runs", tree.inside("efsmon", "--version"), (0, f"efsmon {VERSION}\n"))
     checks.equal("its configuration is valid", tree.inside("efsmon", "config", "check")[0], 0)
 
     tree.append(CONFIG, "# mine\n")
@@ -152,5 +131,6 @@ def others(checks, target, package, stub):
     tree = fresh(target, stub)
     rpm(tree, "--erase", "base")
     code, said = rpm(tree, "--install", package)
+    name = f"efsmon-{VERSION.replace('-', '~', 1)}-1.x86_64"
     checks.equal("says what it needs", (code, [need for need in ("systemd", "shadow-utils", "ca-certificates", "libc.so.6(GLIBC_2.17)(64bit)")
-                                               if f"\t{need} is needed by efsmon-0.1.0-1.x86_64\n" not in said]), (1, []))
+                                               if f"\t{need} is needed by {name}\n" not in said]), (1, []))

@@ -1,9 +1,39 @@
 """A system's tree to install into: made once for each suite, and unpacked afresh for each test."""
 
 import fnmatch
+import pathlib
 import shutil
 import stat
 import subprocess
+import tomllib
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+VERSION = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]["version"]
+# Of a package that is newer than any that may be built.
+NEWER = "999.0.0"
+
+# What both formats have at the same places: mode, owner and pattern, for `compare`.
+SHARED = """
+755 root /usr/bin/efsmon
+755 root /usr/bin/efsmond
+644 root /etc/efsmon/efsmon.toml
+644 root /etc/efsmon/conf.d/README
+644 root /usr/lib/systemd/system/efsmon.service
+644 root /usr/lib/sysusers.d/efsmon.conf
+644 root /usr/share/man/man1/efsmon.1.gz
+644 root /usr/share/man/man1/efsmon-stat.1.gz
+644 root /usr/share/man/man1/efsmon*.1.gz
+644 root /usr/share/man/man5/efsmon.toml.5.gz
+644 root /usr/share/bash-completion/completions/efsmon
+644 root /usr/share/bash-completion/completions/efsmond
+644 root /usr/share/fish/vendor_completions.d/efsmon.fish
+644 root /usr/share/fish/vendor_completions.d/efsmond.fish
+644 root /usr/share/efsmon/dashboards/alarms/*.json
+644 root /usr/share/efsmon/dashboards/*.json
+644 root /usr/share/efsmon/iam/*.json
+644 root /usr/share/doc/efsmon/README.md
+644 root /usr/share/doc/efsmon/examples/host-view.conf
+"""
 
 # What stands for systemd: it writes down what it is asked for. The unit is enabled unless the file `disabled` is there.
 SYSTEMCTL = """\

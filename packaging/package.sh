@@ -5,6 +5,7 @@
 # Needs cargo-zigbuild, and cargo-deb or cargo-generate-rpm and rpm, on PATH: `make package` brings them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+umask 022
 
 format=$1 arch=$2
 target=$arch-unknown-linux-gnu
@@ -47,11 +48,14 @@ efsmon ($version-1) unstable; urgency=medium
  -- The efsmon authors <efsmon@example.org>  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 end
 
-# cargo-deb leaves out the sums that `dpkg --verify` compares with.
-add_md5sums() {
+# What cargo-deb leaves out: the sums that `dpkg --verify` compares with. And the user for systemd-sysusers: with that among
+# its files, cargo-deb would have the package call the program, which not every system has.
+complete() {
   local root
   root=$(mktemp -d)
+  chmod 755 "$root"
   dpkg-deb --raw-extract "$1" "$root"
+  install -D --mode 644 packaging/efsmon.sysusers "$root/usr/lib/sysusers.d/efsmon.conf"
   (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   dpkg-deb --root-owner-group -Zxz --build "$root" "$1" >/dev/null
   rm -r "$root"
@@ -59,7 +63,7 @@ add_md5sums() {
 
 case $format in
   deb)
-    add_md5sums "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
+    complete "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
     ;;
   rpm)
     # An rpm before 4.14 cannot read the usual zstd.

@@ -39,7 +39,7 @@ SHARED = """
 SYSTEMCTL = """\
 #!/bin/sh
 echo "$*" >>/systemctl.calls
-case "$*" in *is-enabled*) [ ! -e /disabled ] ;; esac
+case "$*" in *is-enabled*) [ ! -e /disabled ] && echo enabled ;; esac
 """
 
 

@@ -13,9 +13,6 @@ programs=$built/$target/release
 assets=$programs/assets
 packages=$built/packages
 
-# The same commit makes the same package.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH
 version=$(cargo pkgid | sed 's/.*[#@]//')
 
 echo "building efsmon for $arch and glibc 2.17 (some minutes the first time)"
@@ -23,8 +20,13 @@ rustc=$(packaging/compiler.sh "$arch")
 RUSTC=$rustc cargo zigbuild --quiet --release --locked --target "$target.2.17" --bin efsmon --bin efsmond
 packaging/glibc.sh "$programs/efsmon" "$programs/efsmond" >/dev/null
 
+cargo build --quiet --locked --example assets
+
+# The same commit makes the same package. Not before: with each other date cargo builds all anew.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
 rm -rf "$assets"
-cargo run --quiet --locked --example assets -- "$assets"
+"$built/debug/examples/assets" "$assets"
 gzip -9n "$assets"/man/*
 mkdir -p "$assets/doc" "$packages"
 python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"
@@ -37,8 +39,22 @@ efsmon ($version-1) unstable; urgency=medium
  -- The efsmon authors <efsmon@example.org>  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 end
 
+# cargo-deb leaves out the sums that `dpkg --verify` compares with.
+add_md5sums() {
+  local root
+  root=$(mktemp -d)
+  dpkg-deb --raw-extract "$1" "$root"
+  (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+  dpkg-deb --root-owner-group -Zxz --build "$root" "$1" >/dev/null
+  rm -r "$root"
+}
+
 case $format in
-  deb) cargo deb --quiet --no-build --no-strip --locked --target "$target" --output "$packages/" ;;
-  # An rpm before 4.14 cannot read the usual zstd.
-  rpm) cargo generate-rpm --target "$target" --auto-req find-requires --payload-compress gzip --output "$packages/" ;;
+  deb)
+    add_md5sums "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
+    ;;
+  rpm)
+    # An rpm before 4.14 cannot read the usual zstd.
+    cargo generate-rpm --target "$target" --auto-req find-requires --payload-compress gzip --output "$packages/"
+    ;;
 esac

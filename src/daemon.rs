@@ -177,7 +177,7 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
         }
         let mut finding = self.find(finder, finder.configured());
         self.tick();
-        service::tell(Notice::Ready);
+        let mut ready = service::tell(Notice::Ready);
         loop {
             let mut wake = None;
             // One request at a time, so that neither memory nor threads add up. Data go first.
@@ -194,7 +194,10 @@ impl<'a, C: Clock, D: Disk> Daemon<'a, C, D> {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
-                () = sleep_until(Some(self.next_tick), now) => self.tick(),
+                () = sleep_until(Some(self.next_tick), now) => {
+                    self.tick();
+                    ready = ready || service::tell(Notice::Ready);
+                }
                 identity = &mut finding => finding = self.find(finder, Some(identity)),
                 answered = result(&mut put) => {
                     put = None;

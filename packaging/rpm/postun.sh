@@ -8,6 +8,7 @@ fi
 # The directories, which the package cannot own, go where nothing is left in them. rpm has no purge: what was not sent yet,
 # settings and the user stay.
 if [ "$1" -eq 0 ]; then
-    cd / && rmdir -p usr/share/efsmon/dashboards/alarms usr/share/efsmon/iam usr/share/doc/efsmon/examples \
-        usr/share/licenses/efsmon etc/efsmon/conf.d var/lib/efsmon 2>/dev/null || :
+    rmdir /usr/share/efsmon/dashboards/alarms /usr/share/efsmon/dashboards /usr/share/efsmon/iam /usr/share/efsmon \
+        /usr/share/doc/efsmon/examples /usr/share/doc/efsmon /usr/share/licenses/efsmon \
+        /etc/efsmon/conf.d /etc/efsmon /var/lib/efsmon 2>/dev/null || :
 fi

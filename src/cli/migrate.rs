@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -28,7 +28,8 @@ use look::{Found, Search, Unread};
 /// Looks through the crontabs of all users and of the system for what publishes nfsiostat's figures by aws cloudwatch
 /// put-metric-data, whatever it is called. Tells what it published, what is wrong with it, what efsmon publishes
 /// instead, what old dashboards need and what that costs, and which lines to remove. Changes nothing and runs nothing;
-/// what is on a mount of NFS is not opened. systemd timers and at are not looked at.
+/// what is on a mount of NFS is not opened. Not looked at: what a script runs in its turn, /etc/cron.hourly and its kin,
+/// systemd timers, at.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 nothing is left to remove, 1 not everything could be looked at, 3 something was found."
@@ -55,6 +56,8 @@ pub fn run(args: &MigrateArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let config = super::config::load(&flags)?.config;
     let root = std::path::absolute(&args.root).context("--root")?;
     let files = LocalFiles::new(&root).context("the mounts cannot be read, so nothing can be opened")?;
+    // A slip in the path must not pass for a machine that has nothing.
+    files.names(Path::new("/")).map_err(|error| anyhow!("--root {}: {error}", root.display()))?;
     let search = look::search(&files);
     let report = Report::new(&config, &search);
     match args.json {
@@ -89,7 +92,7 @@ fn note(unread: &Unread) -> String {
     )
 }
 
-fn shown(path: &std::path::Path) -> String {
+fn shown(path: &Path) -> String {
     printable(path.as_os_str().as_encoded_bytes())
 }
 
@@ -152,6 +155,10 @@ fn bill(found: &Found) -> Option<Bill> {
     if !found.what.runs() {
         return Some(Bill::default());
     }
+    // A call whose metric is not plain may be one of several, or of a loop.
+    if script.sent().any(|put| put.namespace.is_none() || put.metric.is_none()) {
+        return None;
+    }
     let series: BTreeSet<_> =
         script.sent().map(|put| (&put.namespace, &put.metric, &put.dimensions)).collect();
     let requests = script.sent().count() as u64 * found.entry.runs_a_month()?;
@@ -189,13 +196,31 @@ fn instead(profile: Profile) -> Vec<(&'static crate::catalog::Metric, Scope)> {
     wanted.into_iter().filter_map(metric).collect()
 }
 
-/// A word that a shell takes as it is.
-fn quoted(word: &str) -> String {
+/// A name as a word for bash that can be copied from a terminal.
+fn quoted(name: &[u8]) -> String {
+    let shown = printable(name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if shown.as_bytes() != name {
+        let text: String = name.utf8_chunks().map(in_bash).collect();
+        return format!("$'{text}'");
     }
+    match !shown.is_empty() && shown.chars().all(is_plain) {
+        true => shown,
+        false => format!("'{}'", shown.replace('\'', r"'\''")),
+    }
+}
+
+/// For within `$'..'`.
+fn in_bash(chunk: std::str::Utf8Chunk<'_>) -> String {
+    let valid = chunk.valid().chars().map(|character| match character {
+        '\\' | '\'' => format!("\\{character}"),
+        _ => printable(character.encode_utf8(&mut [0; 4]).as_bytes()),
+    });
+    valid.collect::<String>() + &printable(chunk.invalid())
+}
+
+fn quoted_path(path: &Path) -> String {
+    quoted(path.as_os_str().as_encoded_bytes())
 }
 
 /// The commands that remove what was found; none is run.
@@ -209,9 +234,9 @@ impl Removal {
     fn of(search: &Search) -> Removal {
         let mut removal = Removal { entries: Vec::new(), scripts: Vec::new() };
         for found in search.found.iter().rev() {
-            let path = quoted(&shown(&found.crontab.path));
+            let path = quoted_path(&found.crontab.path);
             let command = match (&found.crontab.user, found.others) {
-                (Some(user), _) => format!("sudo crontab -u {} -e", quoted(&printable(user.as_bytes()))),
+                (Some(user), _) => format!("sudo crontab -u {} -e", quoted(user.as_bytes())),
                 (None, 0) if found.crontab.is_of_a_directory() => format!("sudo rm {path}"),
                 (None, _) => format!("sudo sed -i '{}d' {path}", found.entry.line),
             };
@@ -220,7 +245,7 @@ impl Removal {
             }
         }
         for file in search.found.iter().filter_map(|found| found.what.file()) {
-            let command = format!("sudo rm {}", quoted(&shown(file)));
+            let command = format!("sudo rm {}", quoted_path(file));
             if !removal.scripts.contains(&command) {
                 removal.scripts.push(command);
             }

@@ -6,13 +6,15 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
+use rustix::process::geteuid;
 
 use super::config::ConfigFlags;
 use super::provision::confirm;
+use crate::config::Config;
 use crate::names::printable;
-use crate::spool::{Directory, DirectoryError, Limits, Spool, Standing, is_request};
+use crate::spool::{Directory, DirectoryError, Limits, Spool, SpoolError, Standing, is_request};
 
 /// `efsmon state ..`
 #[derive(Debug, Args)]
@@ -45,6 +47,32 @@ enum StateCommand {
 pub fn run(args: &StateArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let StateCommand::Reset { flags, yes } = &args.command;
     let config = super::config::load(flags)?.config;
+    reset(&config, *yes, out).map_err(|error| match is_denied(&error) && !geteuid().is_root() {
+        // The spool's own remedy is for the daemon: whose the directory is must not change.
+        true => anyhow!(
+            "{}: this user may not read and remove everything in it: run as root",
+            config.state_dir.display()
+        ),
+        false => error,
+    })
+}
+
+/// These errors are transparent: the chain has them in place of what the system said.
+fn is_denied(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let directory = cause.downcast_ref().and_then(|error| match error {
+            DirectoryError::Io(error) => Some(error),
+            DirectoryError::Held { .. } => None,
+        });
+        let spool = cause.downcast_ref().and_then(|error| match error {
+            SpoolError::Disk(error) => Some(error),
+            SpoolError::Full { .. } => None,
+        });
+        directory.or(spool).is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied)
+    })
+}
+
+fn reset(config: &Config, yes: bool, out: &mut impl Write) -> anyhow::Result<()> {
     let path = &config.state_dir;
     let directory = path.display();
     let disk = match Directory::open_existing(path) {
@@ -57,14 +85,14 @@ pub fn run(args: &StateArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let Some(disk) = disk else {
         return Ok(writeln!(out, "{directory}: not there, so nothing to remove")?);
     };
-    let owner = super::run::source(&config).installation();
+    let owner = super::run::source(config).installation();
     let spool = Spool::open(disk, &owner, Limits::default()).context("nothing was removed")?.spool;
     let standing = spool.standing();
     if let Some(unsent) = unsent(&standing) {
-        confirm(&format!("{directory}: {unsent}. They would be lost."), "yes", *yes)
+        confirm(&format!("{directory}: {unsent}. They would be lost."), "yes", yes)
             .with_context(|| format!("{directory}: {unsent} and would be lost"))?;
     }
-    let removed = spool.clear()?;
+    let removed = spool.clear().context("not everything was removed; try again")?;
     write_removed(path, &removed, &standing, out)
 }
 

@@ -1,6 +1,10 @@
 //! Crontabs (crontab(5)): which command runs when, as whom.
 
-use super::words::commands;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::published::{filled, literals};
+use super::words::{Command, commands};
 
 /// Whose crontab a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +27,19 @@ pub struct Entry {
     pub user: String,
     /// What the shell gets: without what `%` hands to its standard input.
     pub command: String,
-    /// `HOME` and `PATH`, where the crontab sets them above.
-    pub home: Option<String>,
-    pub path: Option<String>,
+    /// What the crontab sets above: `HOME`, `PATH` and others.
+    pub settings: Settings,
 }
+
+/// Variables by name. Shared by the entries, which may be thousands.
+pub type Settings = Rc<BTreeMap<Rc<str>, Rc<str>>>;
+
+/// More variables than a crontab has.
+const MOST_SETTINGS: usize = 64;
 
 /// The entries of a text. What is no entry is passed over, as cron itself does.
 pub fn entries(text: &str, kind: Kind<'_>) -> Vec<Entry> {
-    let (mut home, mut path) = (None, None);
+    let mut settings = Settings::default();
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim();
@@ -38,10 +47,8 @@ pub fn entries(text: &str, kind: Kind<'_>) -> Vec<Entry> {
             continue;
         }
         if let Some((name, value)) = setting(trimmed) {
-            match name {
-                "HOME" => home = Some(value.to_owned()),
-                "PATH" => path = Some(value.to_owned()),
-                _ => {}
+            if settings.len() < MOST_SETTINGS || settings.contains_key(name) {
+                Rc::make_mut(&mut settings).insert(name.into(), value.into());
             }
             continue;
         }
@@ -58,8 +65,7 @@ pub fn entries(text: &str, kind: Kind<'_>) -> Vec<Entry> {
             schedule: schedule.to_owned(),
             user: user.to_owned(),
             command: without_input(command),
-            home: home.clone(),
-            path: path.clone(),
+            settings: Rc::clone(&settings),
         });
     }
     entries
@@ -103,6 +109,8 @@ fn without_input(command: &str) -> String {
 pub struct Program {
     /// Where it may be, in the order in which it is looked for. Perhaps nowhere.
     pub files: Vec<String>,
+    /// Whether it is named as what is run. Other words may be arguments of what is.
+    pub is_named: bool,
 }
 
 impl Entry {
@@ -137,24 +145,35 @@ impl Entry {
     /// What it may run: what stands where a program stands, and the arguments of programs that run others. `home` is
     /// the user's, where the crontab does not say.
     pub fn programs(&self, home: &str) -> Vec<Program> {
-        let home = self.home.as_deref().unwrap_or(home);
-        let path: Vec<&str> = self.path.as_deref().unwrap_or("/usr/bin:/bin").split(':').take(16).collect();
+        let setting = |name: &str| self.settings.get(name).map(|value| &**value);
+        let home = setting("HOME").unwrap_or(home);
+        let path: Vec<&str> = setting("PATH").unwrap_or("/usr/bin:/bin").split(':').take(16).collect();
+        let commands = commands(&self.command);
+        let mut known: BTreeMap<&str, Option<&str>> =
+            self.settings.iter().map(|(name, value)| (&**name, Some(&**value))).collect();
+        known.insert("HOME", Some(home));
+        known.extend(literals(&commands));
+        let expanded = |word: &str| match word.strip_prefix("~/") {
+            Some(rest) => below(home, rest),
+            None => filled(word, &known),
+        };
         let mut directory = home.to_owned();
         let mut programs = Vec::new();
-        for command in commands(&self.command) {
-            let mut words = command.words.iter().skip_while(|word| is_assignment(word)).peekable();
-            if let Some("cd") = words.peek().map(|word| word.as_str()) {
-                directory = below(&directory, &expanded(words.nth(1).map_or("", String::as_str), home));
+        for command in &commands {
+            let words = named(command);
+            if words.first().is_some_and(|(word, _)| *word == "cd") {
+                let to = words.get(1).map_or_else(|| home.to_owned(), |(word, _)| expanded(word));
+                directory = below(&directory, &to);
                 continue;
             }
-            for (word, is_argument) in named(words) {
-                let word = expanded(word, home);
+            for (word, is_argument) in words {
+                let word = expanded(word);
                 // A shell looks for a script beside itself, for a command along PATH only.
                 let beside = [directory.as_str()].into_iter().filter(|_| is_argument || word.contains('/'));
                 let by_path = path.iter().copied().filter(|_| !word.contains('/'));
                 let mut files: Vec<String> = beside.chain(by_path).map(|place| below(place, &word)).collect();
-                files.retain(|file| file.starts_with('/'));
-                programs.push(Program { files });
+                files.retain(|file| file.starts_with('/') && !file.contains('$'));
+                programs.push(Program { files, is_named: !is_argument || word.contains('/') });
             }
         }
         programs.truncate(16);
@@ -181,38 +200,77 @@ fn often(field: &str, all: u64) -> Option<u64> {
 }
 
 /// Programs that run what their arguments name.
-const RUNNERS: [&str; 26] = [
-    "sudo", "su", "runuser", "env", "nice", "ionice", "chrt", "taskset", "timeout", "flock", "setsid",
-    "nohup", "chronic", "time", "exec", "command", "sh", "bash", "dash", "ksh", "zsh", "source", ".",
-    "python", "python3", "perl",
+const RUNNERS: [&str; 36] = [
+    "sudo",
+    "su",
+    "runuser",
+    "setpriv",
+    "chpst",
+    "env",
+    "nice",
+    "ionice",
+    "chrt",
+    "taskset",
+    "timeout",
+    "flock",
+    "setsid",
+    "nohup",
+    "chronic",
+    "cronic",
+    "systemd-cat",
+    "systemd-run",
+    "time",
+    "exec",
+    "eval",
+    "command",
+    "sh",
+    "bash",
+    "dash",
+    "ksh",
+    "zsh",
+    "source",
+    ".",
+    "perl",
+    "ruby",
+    "xargs",
+    "parallel",
+    "cd",
+    "nocache",
+    "unshare",
 ];
 
+/// Words of the shell that stand in front of a command.
+const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
+
 /// What a command may run, and whether that is an argument.
-fn named<'w>(words: impl Iterator<Item = &'w String>) -> Vec<(&'w str, bool)> {
-    let mut words = words.map(String::as_str);
+fn named(command: &Command) -> Vec<(&str, bool)> {
+    let text = command.shell_text();
+    let words = command.words.iter().enumerate().filter(|(index, _)| Some(*index) != text);
+    let is_before = |word: &&str| is_assignment(word) || KEYWORDS.contains(word);
+    let mut words = words.map(|(_, word)| word.as_str()).skip_while(is_before);
     let Some(program) = words.next() else { return Vec::new() };
-    match RUNNERS.contains(&program.rsplit('/').next().unwrap_or(program)) {
-        true => words
-            .filter(|word| {
-                !word.starts_with('-') && !is_assignment(word) && !word.contains(char::is_whitespace)
-            })
-            .map(|word| (word, true))
-            .collect(),
-        false => vec![(program, false)],
+    let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let first = name(program);
+    if !RUNNERS.contains(&first.as_str()) && !first.starts_with("python") {
+        return vec![(program, false)];
     }
+    let mut named = Vec::from_iter((first == "cd").then_some((program, false)));
+    // What flock locks is not run.
+    let mut locks = first == "flock";
+    for word in words.filter(|word| !word.starts_with('-') && !is_assignment(word)) {
+        match locks && word.parse::<f64>().is_err() {
+            true => locks = false,
+            false => named.push((word, true)),
+        }
+        locks |= name(word) == "flock";
+    }
+    named
 }
 
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
-}
-
-fn expanded(word: &str, home: &str) -> String {
-    ["~/", "$HOME/", "${HOME}/"]
-        .iter()
-        .find_map(|prefix| word.strip_prefix(prefix))
-        .map_or_else(|| word.to_owned(), |rest| below(home, rest))
 }
 
 fn below(directory: &str, path: &str) -> String {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::words::{Command, commands};
 use super::{Defect, PUBLISHES, READS, defects};
 
@@ -58,7 +60,7 @@ impl Script {
 }
 
 /// Variables that are set to plain text, and never to anything else.
-fn literals(commands: &[Command]) -> BTreeMap<&str, Option<&str>> {
+pub(super) fn literals(commands: &[Command]) -> BTreeMap<&str, Option<&str>> {
     let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     let words = commands.iter().flat_map(|command| {
         let exports = matches!(command.program(), "export" | "readonly" | "local" | "declare");
@@ -73,7 +75,7 @@ fn literals(commands: &[Command]) -> BTreeMap<&str, Option<&str>> {
 }
 
 /// A word with the variables that are known.
-fn filled(word: &str, known: &BTreeMap<&str, Option<&str>>) -> String {
+pub(super) fn filled(word: &str, known: &BTreeMap<&str, Option<&str>>) -> String {
     let Some((before, after)) = word.split_once('$') else { return word.to_owned() };
     let (name, rest) = match after.strip_prefix('{').and_then(|after| after.split_once('}')) {
         Some(braced) => braced,
@@ -129,8 +131,12 @@ fn is_plain(value: &str) -> bool {
     !value.is_empty() && !value.contains('$')
 }
 
-/// The names in `InstanceID=i-1,Other=x` or `Name=InstanceID,Value=i-1`.
+/// The names in `InstanceID=i-1,Other=x`, `Name=InstanceID,Value=i-1` or `[{"Name": "InstanceID", "Value": "i-1"}]`.
 fn dimension_names(value: &str) -> Vec<String> {
+    if let Ok(Value::Array(dimensions)) = serde_json::from_str(value) {
+        let names = dimensions.iter().filter_map(|dimension| dimension.get("Name")?.as_str());
+        return names.filter(|name| is_plain(name)).map(str::to_owned).collect();
+    }
     let pairs = || value.split(',').filter_map(|pair| pair.split_once('='));
     let long: Vec<&str> = pairs().filter(|(key, _)| *key == "Name").map(|(_, name)| name).collect();
     let names = match long.is_empty() {

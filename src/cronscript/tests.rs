@@ -58,7 +58,8 @@ fn entries_of_users_and_of_the_system() {
         found.iter().map(told).collect::<Vec<_>>(),
         ["5 */5 1-3 * * 1: x % y as me", "6 @reboot: z as me"]
     );
-    assert_eq!((found[0].home.as_deref(), found[0].path.as_deref()), (Some("/srv"), Some("/a:/b")));
+    let settings: Vec<_> = found[0].settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(settings, ["HOME=/srv", "PATH=/a:/b"]);
     let found = entries("* * * * * root a b\n@daily\tme\tc\n* * * * * root\n", Kind::System);
     assert_eq!(found.iter().map(told).collect::<Vec<_>>(), ["1 * * * * *: a b as root", "2 @daily: c as me"]);
 }
@@ -98,6 +99,29 @@ fn programs_and_what_other_programs_run_are_looked_for() {
     assert_eq!(files("bash x.sh"), ["/home/me/x.sh /usr/bin/x.sh /bin/x.sh"]);
     assert_eq!(files("A=1 sudo -n A=2 /opt/x.sh"), ["/opt/x.sh"]);
     assert_eq!(files("bash -c '/opt/x.sh | cat'"), ["/opt/x.sh", "/usr/bin/cat /bin/cat"]);
+    assert_eq!(files("bash -c 'cd /opt; ./x.sh'"), ["/opt/x.sh"]);
+    assert_eq!(files("bash '/opt/a b.sh'"), ["/opt/a b.sh"]);
+    for command in [
+        "flock -n /run/efs-metrics.lock -c '/opt/x.sh -v >> /log'",
+        "nice flock -w 10 /run/efs-metrics.lock /opt/x.sh",
+        "su -c '/opt/x.sh -v'",
+        "runuser --command /opt/x.sh",
+        "{ /opt/x.sh; }",
+        "! /opt/x.sh",
+        "cronic /opt/x.sh",
+        "systemd-run --scope /opt/x.sh",
+        "/opt/python3.11 /opt/x.sh",
+        "D=/opt; $D/x.sh",
+        "if true; then /opt/x.sh; fi",
+        "while true; do /opt/x.sh; done",
+    ] {
+        let files = files(command);
+        assert!(files.iter().any(|file| file == "/opt/x.sh"), "{command}: {files:?}");
+        assert!(!files.concat().contains(".lock"), "{command}: {files:?}");
+    }
+    let set = &entries("D=/opt\n* * * * * ${D}/x.sh\n* * * * * $E/x.sh", Kind::Of("me"));
+    assert_eq!(set[0].programs("/home/me")[0].files, ["/opt/x.sh"]);
+    assert_eq!(set[1].programs("/home/me")[0].files, [""; 0]);
     assert_eq!(files("[ -x /opt/x.sh ] && /opt/x.sh"), ["/usr/bin/[ /bin/[", "/opt/x.sh"]);
     assert_eq!(entry("* * * * * x.sh; ./y").programs("")[1].files, [""; 0]);
 }
@@ -150,6 +174,12 @@ fn namespace_metric_and_dimensions_are_read_where_they_are_plain() {
         put("--dimensions Name=InstanceID,Value=i-1 Name=Fs,Value=$FS --namespace ${NS}2 --metric-name $(x)");
     assert_eq!((found.namespace.as_deref(), found.metric.as_deref()), (Some("Own2"), None));
     assert_eq!((found.dimensions.join(" "), found.dash), ("Fs InstanceID".into(), None));
+    let found = put(
+        "--dimensions '[{\"Name\": \"InstanceID\", \"Value\": \"'$ID'\"}, {\"Name\":\"Fs\",\"Value\":\"x\"}]'",
+    );
+    assert_eq!(found.dimensions.join(" "), "Fs InstanceID");
+    let found = put("--dimensions \"[{\\\"Name\\\": \\\"InstanceID\\\", \\\"Value\\\": \\\"$ID\\\"}]\"");
+    assert_eq!(found.dimensions.join(" "), "InstanceID");
     assert_eq!(put("--namespace $OTHER --metric-data file://x").namespace, None);
     // Not when it has two values.
     let twice = script("nfsiostat\nNS=a\nNS=b\naws cloudwatch put-metric-data --namespace $NS");

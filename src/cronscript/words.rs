@@ -34,15 +34,25 @@ pub fn commands(text: &str) -> Vec<Command> {
     commands
 }
 
-const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
+/// Programs that give a text to a shell, as the argument of `-c`.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ksh", "zsh", "su", "runuser", "flock"];
+
+impl Command {
+    /// Where among the words the text stands that a shell is given (`sh -c 'text'`).
+    pub fn shell_text(&self) -> Option<usize> {
+        let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+        let shell = self.words.iter().position(|word| SHELLS.contains(&name(word).as_str()))?;
+        let is_option = |word: &String| {
+            word == "--command" || word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
+        };
+        let option = self.words.iter().skip(shell + 1).position(is_option)?;
+        Some(shell + option + 2).filter(|text| *text < self.words.len())
+    }
+}
 
 /// What `sh -c` runs. A text within a text is shorter than it, so this ends.
 fn given_to_a_shell(command: &Command) -> Option<Vec<Command>> {
-    let shell =
-        command.words.iter().position(|word| SHELLS.contains(&word.rsplit('/').next().unwrap_or(word)))?;
-    let mut arguments = command.words.iter().skip(shell + 1);
-    arguments.find(|word| word.starts_with('-') && word.ends_with('c'))?;
-    let inner = commands(arguments.next()?).into_iter();
+    let inner = commands(command.words.get(command.shell_text()?)?).into_iter();
     Some(inner.map(|inner| Command { line: inner.line + command.line - 1, ..inner }).collect())
 }
 

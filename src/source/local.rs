@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use super::{ReadError, read_lines};
 use crate::mountinfo;
 use crate::mountstats::unescape;
@@ -87,13 +89,17 @@ impl LocalFiles {
     /// It is not there, is none, is not on a local file system, or may not be read.
     pub fn read(&self, path: &Path, most: u64) -> Result<Vec<u8>, LocalError> {
         let resolved = self.resolved(path)?;
-        // The last part is no link any more, and a FIFO must not hold us.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        let file =
-            File::options().read(true).custom_flags(flags.bits() as i32).open(self.on_disk(&resolved))?;
-        if !file.metadata()?.is_file() {
-            return Err(LocalError::NotAFile);
-        }
+        let resolved = self.on_disk(&resolved);
+        let open = |flags: OFlags| {
+            // The last part is no link any more.
+            let flags = (flags | OFlags::NOFOLLOW).bits() as i32;
+            let file = File::options().read(true).custom_flags(flags).open(&resolved)?;
+            file.metadata()?.is_file().then_some(file).ok_or(LocalError::NotAFile)
+        };
+        // To open a device or a FIFO does something to it, if only to let its writer go on: first as a mere path. What
+        // took the file's place since then must not hold us.
+        open(OFlags::PATH)?;
+        let file = open(OFlags::NONBLOCK | OFlags::NOCTTY)?;
         let mut text = Vec::new();
         file.take(most).read_to_end(&mut text)?;
         Ok(text)

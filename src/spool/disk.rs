@@ -1,7 +1,7 @@
 //! The directory that the spool lives in, as little of it as the spool needs.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -126,7 +126,19 @@ impl Disk for Directory {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.path.join(name)).map_err(|error| self.error("read", name, error))
+        let read = || {
+            // Under a name of ours may be anything: a FIFO would be waited for, a device read without end.
+            let mut options = File::options();
+            let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+            let mut file = options.read(true).custom_flags(flags.bits() as i32).open(self.path.join(name))?;
+            if !file.metadata()?.is_file() {
+                return Err(io::Error::other("it is no file"));
+            }
+            let mut content = Vec::new();
+            file.read_to_end(&mut content)?;
+            Ok(content)
+        };
+        read().map_err(|error| self.error("read", name, error))
     }
 
     fn write_durable(&self, name: &str, content: &[u8]) -> io::Result<()> {

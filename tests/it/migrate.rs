@@ -2,6 +2,7 @@
 //! hand: a series is $0.30 a month, a thousand requests are $0.01, and a minute comes 43,800 times a month.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Output};
 
@@ -41,7 +42,11 @@ fn machine(files: &[(&str, &str)]) -> TempDir {
 fn efsmon(machine: &TempDir, arguments: &[&str]) -> Output {
     let mut efsmon = Command::new(env!("CARGO_BIN_EXE_efsmon"));
     efsmon.env_clear().current_dir(machine.path());
-    efsmon.args(["migrate", "--config", "efsmon.toml", "--root", "."]).args(arguments).output().unwrap()
+    efsmon.args(["migrate", "--config", "efsmon.toml"]);
+    if !arguments.contains(&"--root") {
+        efsmon.args(["--root", "."]);
+    }
+    efsmon.args(arguments).output().unwrap()
 }
 
 /// What it says on stdout; it ends with this status, and this on stderr.
@@ -138,15 +143,16 @@ To do
 }
 
 #[test]
-fn an_entry_in_the_other_spelling_never_ran() {
+fn an_entry_in_the_other_spelling_does_not_run() {
     for (named, file) in [("metrics", "metrcis"), ("metrcis", "metrics")] {
         let crontab = format!("* * * * * root /opt/efs-{named}.sh\n");
         let machine = machine(&[("etc/cron.d/efs", &crontab), (&format!("opt/efs-{file}.sh"), SCRIPT)]);
         let text = text(&machine, 3, ONE);
         let said =
-            format!("It never ran: there is no /opt/efs-{named}.sh. The script is /opt/efs-{file}.sh, so");
+            format!("It does not run: there is no /opt/efs-{named}.sh. The script is /opt/efs-{file}.sh, so");
         assert!(text.contains(&said.replace("is /opt", "is\n  /opt")), "{text}");
-        assert_eq!(text.matches("  never published").count(), 2, "{text}");
+        assert_eq!(text.matches("  not published").count(), 1, "{text}");
+        assert_eq!(text.matches("  never published").count(), 1, "{text}");
         assert!(!text.contains("A month: 0"), "{text}");
         let report = report(&machine);
         assert_eq!(
@@ -330,6 +336,50 @@ fn foreign_names_are_written_out_and_quoted() {
         report(&machine)["commands"],
         json!(["sudo rm '/etc/cron.d/my efs'", "sudo rm '/opt/a b.sh'"])
     );
+}
+
+/// Copied from the terminal into bash, the command removes that file and no other.
+#[test]
+fn a_file_whose_name_no_terminal_shows_can_be_removed_by_the_command() {
+    let machine = machine(&[("opt/x.sh", SCRIPT)]);
+    let name = std::ffi::OsStr::from_bytes(b"it's\x1b a\\\xff");
+    let crontabs = machine.path().join("etc/cron.d");
+    fs::create_dir(&crontabs).unwrap();
+    fs::write(crontabs.join(name), "* * * * * root /opt/x.sh\n").unwrap();
+    let text = text(&machine, 3, ONE);
+    let command = r"sudo rm $'/etc/cron.d/it\'s\x1b a\\\xff'";
+    assert!(text.contains(command), "{text}");
+    let echo = command.replace("sudo rm", "printf %s");
+    let echoed = Command::new("bash").arg("-c").arg(echo).output().unwrap();
+    assert_eq!(echoed.stdout, b"/etc/cron.d/it's\x1b a\\\xff");
+}
+
+#[test]
+fn a_lock_that_is_not_there_is_not_taken_for_a_script() {
+    let machine = machine(&[
+        (ROOTS, "* * * * * flock -n /run/efs-metrics.lock /opt/x.sh\n* * * * * sh /opt/y.sh efs-metrics\n"),
+        ("opt/x.sh", SCRIPT),
+        ("opt/y.sh", "true"),
+    ]);
+    assert_eq!(found(&machine), [format!("script /{ROOTS}:1 /opt/x.sh")]);
+}
+
+#[test]
+fn what_is_published_in_a_loop_has_no_bill() {
+    let script =
+        "for m in a b; do nfsiostat 1 2; aws cloudwatch put-metric-data --namespace A --metric-name $m; done";
+    let machine = machine(&[(ROOTS, "* * * * * /opt/x.sh\n"), ("opt/x.sh", script)]);
+    assert!(text(&machine, 3, ONE).contains("What it costs cannot be told from its text."));
+    assert_eq!(report(&machine)["found"][0]["cost"], Value::Null);
+}
+
+#[test]
+fn a_copy_that_is_not_there_is_not_taken_for_a_machine_without_scripts() {
+    let machine = machine(&[]);
+    let output = efsmon(&machine, &["--root", "nowhere"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), b"".as_slice()));
+    assert!(said.starts_with("efsmon: --root /") && said.ends_with("nowhere: it is not there\n"), "{said}");
 }
 
 #[test]

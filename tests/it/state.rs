@@ -224,3 +224,51 @@ fn root_leaves_nothing_behind_that_the_daemon_s_user_could_not_use() {
     assert_eq!(said(&host.reset(&["--yes"])).0, Some(0));
     assert_eq!(host.names(), [""; 0]);
 }
+
+/// Another user than root is told to be root, not to take the directory over. That user may not reach the program where
+/// it was built.
+#[test]
+fn another_user_is_told_to_be_root() {
+    let host = Host::new();
+    host.leave_unsent(&host.owner(), 1);
+    let before = host.names();
+    let mode =
+        |name: &str, mode| fs::set_permissions(host.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    let program = host.path("efsmon");
+    fs::copy(env!("CARGO_BIN_EXE_efsmon"), &program).unwrap();
+    mode("", 0o755);
+    let expected = format!(
+        "efsmon: {}: this user may not read and remove everything in it: run as root\n",
+        host.state()
+    );
+    // Nothing may be listed; the lock may not be read; all may be read and nothing removed.
+    for (directory, files) in [(0o000, 0o600), (0o555, 0o000), (0o555, 0o444)] {
+        host.names().iter().for_each(|name| mode(&format!("state/{name}"), files));
+        mode("state", directory);
+        let mut efsmon = Command::new("setpriv");
+        if rustix::process::geteuid().is_root() {
+            efsmon.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        efsmon.arg(&program).args(["state", "reset", "--yes", "--state-dir", &host.state(), "--sysfs"]);
+        efsmon.arg(host.path("sys")).env_clear().env("PATH", "/usr/bin:/bin");
+        let output = patiently(|| {
+            Some(efsmon.output().unwrap()).filter(|output| !said(output).2.contains("it holds"))
+        });
+        mode("state", 0o755);
+        assert_eq!(said(&output), (Some(1), "", expected.as_str()), "{directory:o} {files:o}");
+    }
+    assert_eq!(host.names(), before);
+}
+
+/// Whoever may write to the directory may put anything there; root must not wait for it.
+#[test]
+fn a_fifo_in_place_of_the_counters_is_not_waited_for() {
+    let host = Host::new();
+    host.leave_unsent(&host.owner(), 1);
+    let counters = host.path("state/counters");
+    fs::remove_file(&counters).unwrap();
+    assert!(Command::new("mkfifo").arg(&counters).status().unwrap().success());
+    let expected =
+        format!("efsmon: nothing was removed: cannot read {}: it is no file\n", counters.display());
+    assert_eq!(said(&host.reset(&["--yes"])), (Some(1), "", expected.as_str()));
+}

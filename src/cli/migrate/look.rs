@@ -1,9 +1,10 @@
 //! Looks for the scripts: the crontabs of this machine, and what their entries run.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::cronscript::crontab::{Entry, Kind, entries};
+use crate::cronscript::crontab::{Entry, Kind, Program, entries};
 use crate::cronscript::{Script, is_named_so, other_spelling};
 use crate::source::local::{LocalError, LocalFiles};
 
@@ -97,8 +98,8 @@ pub fn search(files: &LocalFiles) -> Search {
     let mut look = Look { files, homes: homes(files), search: Search::default() };
     for directory in USERS {
         for name in look.names(directory) {
-            let crontab = Crontab { path: Path::new(directory).join(&name), user: Some(name) };
-            look.crontab(crontab);
+            let user = Some(name.to_string_lossy().into_owned());
+            look.crontab(Crontab { path: Path::new(directory).join(name), user });
         }
     }
     look.crontab(Crontab { path: SYSTEM.into(), user: None });
@@ -127,15 +128,16 @@ struct Look<'f> {
 
 impl Look<'_> {
     /// The names in a directory of crontabs, without those that cron passes over.
-    fn names(&mut self, directory: &str) -> Vec<String> {
+    fn names(&mut self, directory: &str) -> Vec<OsString> {
+        let is_passed_over = |name: &OsString| {
+            let name = name.to_string_lossy();
+            let ends = ["~", ".rpmsave", ".rpmnew", ".rpmorig"];
+            name.starts_with(['.', '#'])
+                || ends.iter().any(|end| name.ends_with(end))
+                || name.contains(".dpkg-")
+        };
         match self.files.names(Path::new(directory)) {
-            Ok(names) => names
-                .into_iter()
-                .filter_map(|name| name.into_string().ok())
-                .filter(|name| !name.starts_with(['.', '#']) && !name.ends_with('~'))
-                .filter(|name| ![".rpmsave", ".rpmnew", ".rpmorig"].iter().any(|end| name.ends_with(end)))
-                .filter(|name| !name.contains(".dpkg-"))
-                .collect(),
+            Ok(names) => names.into_iter().filter(|name| !is_passed_over(name)).collect(),
             Err(error) => {
                 self.unread(Path::new(directory), None, &error);
                 Vec::new()
@@ -181,7 +183,18 @@ impl Look<'_> {
             return Some(What::Inline(script));
         }
         let home = self.homes.get(&entry.user).cloned().unwrap_or_default();
-        entry.programs(&home).iter().find_map(|program| self.program(crontab, entry, &program.files))
+        let programs = entry.programs(&home);
+        let found = programs.iter().find_map(|program| self.program(crontab, entry, &program.files));
+        // Only what runs nothing else may be what is gone.
+        found.or_else(|| programs.iter().find_map(|program| self.missing(program)))
+    }
+
+    /// What is not there, when its name says that it was what is looked for.
+    fn missing(&self, program: &Program) -> Option<What> {
+        let named = program.files.first().filter(|named| program.is_named && is_named_so(named))?;
+        let is_missing =
+            |file: &String| matches!(self.files.read(Path::new(file), 1), Err(LocalError::Missing));
+        program.files.iter().all(is_missing).then(|| What::Missing { named: named.into() })
     }
 
     /// What a program is, when it is what is looked for. The first file that is there is the one that runs.
@@ -213,7 +226,7 @@ impl Look<'_> {
             }
             None => {}
         }
-        is_named_so(named).then(|| What::Missing { named: named.into() })
+        None
     }
 
     fn unread(&mut self, path: &Path, named_by: Option<(PathBuf, usize)>, error: &LocalError) {

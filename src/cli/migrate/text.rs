@@ -66,11 +66,11 @@ fn write_found(found: &Found, told: bool, out: &mut impl Write) -> io::Result<()
         What::Runs { file, .. } => (format!("It runs {}, which publishes:", shown(file)), ""),
         What::Misspelt { named, file, .. } => (
             format!(
-                "It never ran: there is no {}. The script is {}, so spelt; it would publish:",
+                "It does not run: there is no {}. The script is {}, so spelt; it would publish:",
                 shown(named),
                 shown(file)
             ),
-            NEVER,
+            "not published",
         ),
         What::Missing { named } => {
             let text = format!(

@@ -50,22 +50,30 @@ fn the_service_manager_hears_of_the_start_of_each_sample_and_of_the_end() {
     assert!(!messages[stopping..].iter().any(is("WATCHDOG=1")), "{messages:?}");
 }
 
-/// As when the manager hangs with the very server whose mounts are watched.
+/// As when the manager hangs with the very server whose mounts are watched. What it has to hear once is told again when
+/// it listens.
 #[test]
-fn a_service_manager_that_does_not_listen_holds_up_neither_samples_nor_the_end() {
+fn a_service_manager_that_does_not_listen_holds_up_nothing_and_hears_of_the_start_later() {
     let machine = Machine::new();
     machine.mount(DEVICE_A, "/mnt/a");
     let path = machine.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    let running = Efsmon::on(&machine).set("NOTIFY_SOCKET", path.to_str().unwrap()).start();
     let filler = UnixDatagram::unbound().unwrap();
     filler.set_nonblocking(true).unwrap();
     while filler.send_to(b"X=1", &path).is_ok() {}
+    let running = Efsmon::on(&machine).set("NOTIFY_SOCKET", path.to_str().unwrap()).start();
+    for _ in 0..3 {
+        running.wait_for_a_sample();
+    }
+    let listening = listen(socket);
     for _ in 0..3 {
         running.wait_for_a_sample();
     }
     running.terminate();
-    drop(socket);
+    filler.set_nonblocking(false).unwrap();
+    filler.send_to(END.as_bytes(), &path).unwrap();
+    let messages = listening.join().unwrap();
+    assert_eq!(messages.iter().filter(|message| *message == "READY=1").count(), 1, "{messages:?}");
 }
 
 #[test]

@@ -19,6 +19,9 @@ SCRIPT_GROUP = pathlib.Path("/sys/fs/cgroup/cron-script")
 UNIT_GROUP = pathlib.Path("/sys/fs/cgroup/system.slice/efsmon.service")
 ENVIRONMENT = {"AWS_DEFAULT_REGION": REGION, "AWS_ENDPOINT_URL": URL}
 AWS = " ".join(f"{name}={value}" for name, value in ENVIRONMENT.items()) + " aws"
+# Emulation makes dear what runs for a moment and then not for seconds: what was translated for it has to be found anew,
+# page by page. Without it, see benches/cost.py.
+TIMES = {True: 100, False: 20}
 # Of the resident memory, without and for each mount.
 KIB, KIB_A_MOUNT = 10 * 1024, 20
 
@@ -35,9 +38,10 @@ def run(checks):
     counters.wait_for_second(1)
     windows = [measure(Work(mounts)) for _ in range(MINUTES)]
     efsmon, script = map(average, zip(*windows))
+    times = TIMES[sh("systemd-detect-virt", check=False).strip() == "kvm"]
     for kind in ("total", "user"):
-        checks.check(f"CPU time a minute, {kind}: efsmon takes 100 times less than the script",
-                     script[kind] >= 100 * efsmon[kind],
+        checks.check(f"CPU time a minute, {kind}: efsmon takes {times} times less than the script",
+                     script[kind] >= times * efsmon[kind],
                      f"{efsmon[kind] * 1000:.1f} ms, script {script[kind] * 1000:,.0f} ms: "
                      f"{script[kind] / efsmon[kind]:.0f} times")
     published = {datum.minute for datum in cloudwatch.data() if datum.metric == "Hosts"}

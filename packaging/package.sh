@@ -49,13 +49,14 @@ efsmon ($version-1) unstable; urgency=medium
 end
 
 # What cargo-deb leaves out: the sums that `dpkg --verify` compares with. And the user for systemd-sysusers: with that among
-# its files, cargo-deb would have the package call the program, which not every system has.
+# its files (as it has any packaging/efsmon.sysusers), cargo-deb would have the package call the program, which not every
+# system has.
 complete() {
   local root
   root=$(mktemp -d)
   chmod 755 "$root"
   dpkg-deb --raw-extract "$1" "$root"
-  install -D --mode 644 packaging/efsmon.sysusers "$root/usr/lib/sysusers.d/efsmon.conf"
+  install -D --mode 644 packaging/sysusers.conf "$root/usr/lib/sysusers.d/efsmon.conf"
   (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   dpkg-deb --root-owner-group -Zxz --build "$root" "$1" >/dev/null
   rm -r "$root"

@@ -37,7 +37,7 @@ fn rpm() -> BTreeSet<String> {
 
 /// cargo-deb adds the unit by itself, and how the user is made differs.
 fn counts(row: &str) -> bool {
-    !row.starts_with("packaging/efsmon.service ") && !row.starts_with("packaging/efsmon.sysusers ")
+    !row.starts_with("packaging/efsmon.service ") && !row.starts_with("packaging/sysusers.conf ")
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 fn read(path: &str) -> String {
     fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -65,6 +66,30 @@ fn both_packages_have_the_same_files_but_for_what_each_format_has_of_its_own() {
             "/usr/share/licenses/efsmon/third-party-licences.gz, 644",
         ]
     );
+}
+
+#[test]
+fn what_is_packed_is_in_the_repository_or_built() {
+    for row in deb().iter().chain(&rpm()) {
+        let (source, _) = row.split_once(" -> ").unwrap();
+        let path = format!("{}/{source}", env!("CARGO_MANIFEST_DIR"));
+        assert!(source.starts_with("target/release/") || fs::exists(path).unwrap(), "{source}");
+    }
+    // cargo-deb packs a file of this name by itself, and calls a program that not every system has.
+    assert!(!fs::exists(format!("{}/packaging/efsmon.sysusers", env!("CARGO_MANIFEST_DIR"))).unwrap());
+}
+
+#[test]
+fn scripts_of_the_packages_are_shell() {
+    for folder in ["packaging/deb", "packaging/rpm"] {
+        for entry in fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.ends_with(".sh") || name.starts_with("post") {
+                assert!(Command::new("sh").arg("-n").arg(&path).status().unwrap().success(), "{name}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -67,11 +67,15 @@ test: rust strace ip manual shells $(deny) $(ministack) $(models) $(manifests)
 	@echo '== manifests'
 	@$(tools)/manifests/bin/python tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/efsmon"
 
-bench: rust nfsiostat
-	@echo 'building the benchmark and the program (some minutes the first time)'
+bench: rust nfsiostat $(ministack) $(vm_awscli)
+	@echo 'building the benchmark and the programs (some minutes the first time)'
 	@cargo bench --locked --quiet
-	@cargo build --release --locked --quiet --bin efsmon
-	@if [ -x $(nfsiostat) ]; then python3 benches/stat.py "$${CARGO_TARGET_DIR:-target}/release/efsmon" $(nfsiostat); \
+	@cargo build --release --locked --quiet --bin efsmon --bin efsmond
+	@{ command -v bc && command -v wget; } >/dev/null || { $(call apt,bc wget); }
+	@release=$${CARGO_TARGET_DIR:-target}/release; if [ -x $(nfsiostat) ]; then \
+	  python3 benches/stat.py "$$release/efsmon" $(nfsiostat); \
+	  echo 'comparing efsmond with the cron script (four minutes)'; \
+	  python3 benches/cost.py "$$release/efsmond" $(abspath $(nfsiostat) $(dir $(vm_awscli)) $(tools)/ministack/bin/ministack); \
 	  else echo 'nfsiostat cannot be had here: not compared with it'; fi
 
 # The packages, for ARCH: x86_64 or aarch64. Whatever lintian, rpmlint or shellcheck complains about fails it.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::config::ConfigFlags;
 use crate::clock::{Clock, SystemClock};
 use crate::daemon::runtime::read_status;
-use crate::daemon::status::Status;
+use crate::daemon::status::{Status, count};
 use crate::publish::State;
 use crate::source::View;
 
@@ -203,11 +203,6 @@ fn write_spool(status: &Status, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "LOST         {amount} {why}")?;
     }
     Ok(())
-}
-
-fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 fn ago(seconds: f64) -> String {

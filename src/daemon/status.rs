@@ -137,7 +137,8 @@ impl Status {
     }
 }
 
-fn count(number: u64, noun: &str) -> String {
+/// `1 request`, `2 requests`.
+pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

@@ -32,7 +32,7 @@ pub fn other_spelling(path: &str) -> Option<String> {
 
 /// Whether a file that is not there would be such a script, by its name alone.
 pub fn is_named_so(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let name = words::base_name(path).to_lowercase();
     ["efs", "nfs"].iter().any(|what| name.contains(what))
         && ["metrics", "metrcis", "throughput", "cloudwatch"].iter().any(|what| name.contains(what))
 }

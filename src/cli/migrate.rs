@@ -168,7 +168,7 @@ fn bill(found: &Found) -> Option<Bill> {
 /// Whether `compat.cron_script` goes on with what a call publishes: the namespace, the name and the dimension.
 fn goes_on(put: &Put) -> bool {
     let metric = METRICS.iter().find(|metric| put.metric.as_deref() == Some(metric.name));
-    let is_scripts = metric.is_some_and(|metric| has(metric, Scope::CronScript, Profile::Full));
+    let is_scripts = metric.is_some_and(|metric| is_of(metric, Scope::CronScript, Profile::Full));
     is_scripts
         && put.namespace.as_deref() == Some(CRON_SCRIPT_NAMESPACE)
         && put.dimensions == Scope::CronScript.dimensions()
@@ -176,11 +176,11 @@ fn goes_on(put: &Put) -> bool {
 
 /// Metrics of a scope, with a profile.
 fn metrics(scope: Scope, profile: Profile) -> impl Iterator<Item = &'static crate::catalog::Metric> {
-    METRICS.iter().filter(move |metric| has(metric, scope, profile))
+    METRICS.iter().filter(move |metric| is_of(metric, scope, profile))
 }
 
-fn has(metric: &crate::catalog::Metric, scope: Scope, profile: Profile) -> bool {
-    metric.scopes.iter().any(|(of, from)| *of == scope && *from <= profile)
+fn is_of(metric: &crate::catalog::Metric, scope: Scope, profile: Profile) -> bool {
+    metric.published(profile).any(|of| of == scope)
 }
 
 /// What efsmon publishes in place of the script's figures: each host's throughput of each file system; with the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::published::{filled, literals};
-use super::words::{Command, commands};
+use super::words::{Command, base_name, commands};
 
 /// Whose crontab a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,9 +249,8 @@ fn named(command: &Command) -> Vec<(&str, bool)> {
     let is_before = |word: &&str| is_assignment(word) || KEYWORDS.contains(word);
     let mut words = words.map(|(_, word)| word.as_str()).skip_while(is_before);
     let Some(program) = words.next() else { return Vec::new() };
-    let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let first = name(program);
-    if !RUNNERS.contains(&first.as_str()) && !first.starts_with("python") {
+    let first = base_name(program);
+    if !RUNNERS.contains(&first) && !first.starts_with("python") {
         return vec![(program, false)];
     }
     let mut named = Vec::from_iter((first == "cd").then_some((program, false)));
@@ -262,7 +261,7 @@ fn named(command: &Command) -> Vec<(&str, bool)> {
             true => locks = false,
             false => named.push((word, true)),
         }
-        locks |= name(word) == "flock";
+        locks |= base_name(word) == "flock";
     }
     named
 }

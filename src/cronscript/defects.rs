@@ -2,7 +2,7 @@
 
 use super::READS;
 use super::published::Put;
-use super::words::Command;
+use super::words::{Command, base_name};
 
 /// What is wrong, and what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,8 +145,7 @@ fn last_lines(command: &Command) -> Option<u32> {
 
 /// `nfsiostat 1 2`, or `nfsiostat` by itself.
 fn sampling(command: &Command) -> Option<Defect> {
-    let name = |word: &&String| word.rsplit('/').next() == Some(READS);
-    let mut words = command.words.iter().skip_while(|word| !name(word));
+    let mut words = command.words.iter().skip_while(|word| base_name(word) != READS);
     words.next()?;
     let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
     Some(numbers.first().map_or(Defect::SinceMount, |seconds| Defect::Sample(*seconds)))

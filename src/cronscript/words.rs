@@ -16,9 +16,13 @@ pub struct Command {
 impl Command {
     /// The name of its program, without directories.
     pub fn program(&self) -> &str {
-        let name = self.words.first().map_or("", String::as_str);
-        name.rsplit('/').next().unwrap_or(name)
+        base_name(self.words.first().map_or("", String::as_str))
     }
+}
+
+/// A path's last part.
+pub fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The commands of a text, those within `$( .. )`, backticks and `sh -c '..'` too; an inner one comes before the one
@@ -40,8 +44,7 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ksh", "zsh", "su", "runuser", 
 impl Command {
     /// Where among the words the text stands that a shell is given (`sh -c 'text'`).
     pub fn shell_text(&self) -> Option<usize> {
-        let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-        let shell = self.words.iter().position(|word| SHELLS.contains(&name(word).as_str()))?;
+        let shell = self.words.iter().position(|word| SHELLS.contains(&base_name(word)))?;
         let is_option = |word: &String| {
             word == "--command" || word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
         };

@@ -28,7 +28,7 @@ pub struct Stalls {
 pub struct Stall {
     /// CLOCK_MONOTONIC from which on requests have waited, at the least.
     pub since: Duration,
-    /// How long that is.
+    /// How long that is, to the nearest second.
     pub waited: Duration,
     /// Requests that were sent since the last reply, repetitions and those of other mounts of the server included.
     pub sends: u64,
@@ -117,9 +117,11 @@ impl Followed {
         if since.proves_older_requests() {
             self.asked_at = Some(self.answered_at.monotonic);
         }
+        // Readings come at their time within milliseconds: by whole seconds, the one that is due tells.
+        let waited = |asked_at| Duration::from_secs_f64(now.saturating_sub(asked_at).as_secs_f64().round());
         let stall = self.asked_at.map(|asked_at| Stall {
             since: asked_at,
-            waited: now.saturating_sub(asked_at),
+            waited: waited(asked_at),
             sends: since.sends,
             connects: since.connects,
         });

@@ -80,14 +80,17 @@ bench: rust nfsiostat $(ministack) $(vm_awscli)
 
 # The packages, for ARCH: x86_64 or aarch64. Whatever lintian, rpmlint or shellcheck complains about fails it.
 ARCH ?= x86_64
-package: linters deb rpm
+package_sh = PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" \
+  packaging/package.sh $(ARCH)
+package: compiler linters $(zig) $(cargo_deb) $(cargo_generate_rpm)
+	@$(package_sh) deb rpm
 	@packaging/check.sh "$${CARGO_TARGET_DIR:-target}"/packages/*.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.rpm
 
 deb: compiler $(zig) $(cargo_deb)
-	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$$PATH" packaging/package.sh deb $(ARCH)
+	@$(package_sh) deb
 
 rpm: compiler linters $(zig) $(cargo_generate_rpm)
-	@PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" packaging/package.sh rpm $(ARCH)
+	@$(package_sh) rpm
 
 # The packages for x86_64, installed, upgraded and removed in trees of other systems.
 suites ?= bullseye bookworm trixie

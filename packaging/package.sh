@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds a package of efsmon: programs for glibc 2.17, man pages and the rest, then the package itself.
+# Builds packages of efsmon: programs for glibc 2.17, man pages and the rest, then the packages themselves.
 #
-# Usage: package.sh deb|rpm ARCH    x86_64 or aarch64; the package is left in target/packages
+# Usage: package.sh ARCH FORMAT..    x86_64 or aarch64; deb, rpm; they are left in target/packages
 # Needs cargo-zigbuild, and cargo-deb or cargo-generate-rpm and rpm, on PATH: `make package` brings them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022
 
-format=$1 arch=$2
+arch=$1
+shift
 target=$arch-unknown-linux-gnu
 built=${CARGO_TARGET_DIR:-target}
 programs=$built/$target/release
@@ -32,12 +33,6 @@ rm -rf "$assets"
 "$built/debug/examples/assets" "$assets"
 gzip -9n "$assets"/man/*
 mkdir -p "$assets/doc" "$packages"
-# What installs or tests packages takes what is there: one version of each.
-case $format-$arch in
-  deb-x86_64) rm -f "$packages"/efsmon_*_amd64.deb* ;;
-  deb-aarch64) rm -f "$packages"/efsmon_*_arm64.deb* ;;
-  rpm-*) rm -f "$packages"/efsmon-*."$arch".rpm* ;;
-esac
 python3 packaging/notices.py "$target" | gzip -9n >"$assets/doc/third-party-licences.gz"
 gzip -9nc CHANGELOG.md >"$assets/doc/changelog.gz"
 gzip -9n >"$assets/doc/changelog.Debian.gz" <<end
@@ -62,13 +57,18 @@ complete() {
   rm -r "$root"
 }
 
-case $format in
-  deb)
-    complete "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
-    ;;
-  rpm)
-    # An rpm before 4.14 cannot read the usual zstd.
-    cargo generate-rpm --target "$target" --set-metadata "version = '$version'" --auto-req find-requires \
-      --payload-compress gzip --output "$packages/"
-    ;;
-esac
+# What installs or tests packages takes what is there: one version of each.
+for format in "$@"; do
+  case $format in
+    deb)
+      case $arch in x86_64) rm -f "$packages"/efsmon_*_amd64.deb* ;; aarch64) rm -f "$packages"/efsmon_*_arm64.deb* ;; esac
+      complete "$(cargo deb --quiet --no-build --no-strip --fast --locked --target "$target" --output "$packages/")"
+      ;;
+    rpm)
+      rm -f "$packages"/efsmon-*."$arch".rpm*
+      # An rpm before 4.14 cannot read the usual zstd.
+      cargo generate-rpm --target "$target" --set-metadata "version = '$version'" --auto-req find-requires \
+        --payload-compress gzip --output "$packages/"
+      ;;
+  esac
+done

@@ -134,8 +134,7 @@ containers:
 
 $(kubectl):
 	@echo 'fetching kubectl, for its kustomize (unpacked under $(tools), not installed)'
-	@$(call unpack,kubernetes-client)
-	@$@ version --client >/dev/null
+	@packaging/unpack.sh $(tools)/kubernetes-client kubernetes-client
 
 qemu:
 	@type qemu-system-x86_64 mmdebstrap mke2fs >/dev/null 2>&1 || { $(call apt,qemu-system-x86 mmdebstrap e2fsprogs); }
@@ -167,7 +166,7 @@ linters:
 	@type lintian rpm rpmlint shellcheck cpio readelf >/dev/null 2>&1 || { $(call apt,lintian rpm rpmlint shellcheck cpio binutils); }
 
 nfsiostat:
-	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; $(call unpack,nfs-common); }
+	@[ -x $(nfsiostat) ] || { echo 'fetching nfsiostat, to compare with (unpacked under $(tools), not installed)'; packaging/unpack.sh $(tools)/nfs-common nfs-common 2>/dev/null || true; }
 
 # What rustup, and gcc for the crates that build C, must have brought.
 compiler:
@@ -241,13 +240,6 @@ $(cargo_deb): | compiler
 $(cargo_generate_rpm): | compiler
 	@echo 'building cargo-generate-rpm $(cargo_generate_rpm_version) under $(tools) (some minutes)'
 	@cargo install --quiet --locked --force --root $(tools)/cargo-generate-rpm-$(cargo_generate_rpm_version) cargo-generate-rpm@$(cargo_generate_rpm_version)
-
-# A package of Debian's, without its services. The list of packages may be missing or old: then it is asked for.
-unpack = package=$$(mktemp -d); \
-  download() { (cd $$package && apt-get -qq download $(1) 2>/dev/null); }; \
-  { download || { $(sudo:sudo=sudo -n) apt-get -qq update && download; }; } 2>/dev/null \
-    && dpkg -x $$package/$(1)_*.deb $(tools)/$(1) || rm -rf $(tools)/$(1); \
-  rm -rf $$package
 
 pip = $(tools)/$(1)/bin/python -m pip install --quiet --disable-pip-version-check
 apt = echo 'installing $(1)'; $(sudo) apt-get -qq update && $(sudo) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $(2) $(1) >/dev/null

@@ -13,12 +13,13 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 
 import botocore.config
 import botocore.session
 import yaml
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "demo"))
+import demo
 from node import BYTES_OF_A_READ, FILE_SYSTEM, INSTANCE, Node
 from pod import Pod, bind
 
@@ -122,7 +123,7 @@ class Trial:
         with open(self.directory / "ministack.log", "w") as log:
             self.emulator = subprocess.Popen([self.ministack], env=settings, cwd=self.directory, stdout=log, stderr=log,
                                              stdin=subprocess.DEVNULL)
-        wait_for("ministack", is_healthy)
+        wait_for("ministack", lambda: demo.is_healthy(CLOUDWATCH))
 
     def rollout(self):
         node = self.node("node")
@@ -272,15 +273,6 @@ def wait_for(what, condition):
         if time.monotonic() > give_up:
             raise TimeoutError(f"after two minutes still no {what}")
         time.sleep(0.1)
-
-
-def is_healthy():
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(f"{CLOUDWATCH}/_ministack/health", timeout=5) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

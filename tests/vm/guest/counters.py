@@ -11,6 +11,8 @@ import time
 MOUNTSTATS = pathlib.Path("/proc/self/mountstats")
 # An operation's numbers; `errors` since Linux 5.3.
 COLUMNS = ("requests", "transmissions", "timeouts", "sent", "received", "queue_ms", "rtt_ms", "execute_ms", "errors")
+# What is published of them for every file system.
+METRICS = ("ReadBytes", "WriteBytes", "ReadOperations", "WriteOperations", "MetadataOperations")
 # What keeps the connection to the server alive, and is no mount's own.
 SESSION = {"NULL", "SETCLIENTID", "SETCLIENTID_CONFIRM", "RENEW", "EXCHANGE_ID", "CREATE_SESSION", "DESTROY_SESSION",
            "SEQUENCE", "GET_LEASE_TIME", "RECLAIM_COMPLETE", "BIND_CONN_TO_SESSION", "DESTROY_CLIENTID"}
@@ -62,8 +64,7 @@ def totals(grown):
             sums[f"{name.title()}Operations"] += numbers["requests"]
         elif name != "COMMIT" and name not in SESSION:
             sums["MetadataOperations"] += numbers["requests"]
-    names = ("ReadBytes", "WriteBytes", "ReadOperations", "WriteOperations", "MetadataOperations")
-    return {name: sums[name] for name in names}
+    return {name: sums[name] for name in METRICS}
 
 
 def wait_for_second(second):
@@ -74,3 +75,8 @@ def wait_for_second(second):
         target += 60
     time.sleep(target - now)
     return int(target // 60 * 60)
+
+
+def clock(seconds):
+    """Hours and minutes in UTC."""
+    return time.strftime("%H:%M", time.gmtime(seconds))

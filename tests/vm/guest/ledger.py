@@ -6,9 +6,8 @@ import subprocess
 import time
 
 import counters
+from counters import METRICS
 from lab import sh, wait_for
-
-METRICS = ("ReadBytes", "WriteBytes", "ReadOperations", "WriteOperations", "MetadataOperations")
 
 
 class Ledger:

@@ -1,8 +1,4 @@
-"""The package over its life on one machine: installed, restarted, upgraded, downgraded, misconfigured, removed, purged.
-
-Each stage ends with the same question: is what arrived exactly what the kernel counted? A restart sends what is there
-at once, so that no stage waits for the end of a minute.
-"""
+"""The package over its life on one machine: installed, restarted, upgraded, downgraded, misconfigured, removed, purged."""
 
 import pathlib
 import time
@@ -10,8 +6,9 @@ import time
 import service
 from cloudwatch import DROP_IN, Cloudwatch
 from lab import Server, dns_name, mount, sh
-from ledger import Ledger, Work
+from ledger import Ledger
 from service import CONFIG, SETTINGS, STATE, show
+from stages import Stages
 
 PACKAGE = "/job/efsmon_*_amd64.deb"
 NEWER = "9.0.0-1"
@@ -25,9 +22,9 @@ def run(checks):
     cloudwatch = Cloudwatch()
     cloudwatch.tell()
     service.restart()
-    stages = Stages(checks, cloudwatch, mounts, Work(mounts))
+    stages = Life(checks, cloudwatch, mounts)
     stages.restart()
-    stages.upgrade()
+    stages.upgrade_to_newer()
     stages.downgrade()
     stages.newer_again()
     stages.bad_configuration()
@@ -61,47 +58,26 @@ MODES = {"/etc/efsmon": "root:root 755", "/etc/efsmon/efsmon.toml": "root:root 6
          "/var/lib/efsmon": "efsmon:efsmon 750", "/run/efsmon": "efsmon:efsmon 755", "/usr/bin/efsmond": "root:root 755"}
 
 
-class Stages:
-    """One after another; `ledger` goes on through all of them."""
+class Life(Stages):
+    """The stages of a .deb."""
 
-    def __init__(self, checks, cloudwatch, mounts, work):
-        self.checks, self.cloudwatch, self.mounts, self.work = checks, cloudwatch, mounts, work
-        self.ledger = Ledger(cloudwatch, mounts)
+    def __init__(self, checks, cloudwatch, mounts):
+        super().__init__(checks, cloudwatch, mounts)
         self.package, self.newer = PACKAGE, service.deb_as(PACKAGE, NEWER)
-
-    def exact(self, stage):
-        service.send_all()
-        self.ledger.check(self.checks, f"{stage}: every byte and call once, no more")
-
-    def leave_something_to_send(self):
-        """CloudWatch is away; what it should have had waits on disk."""
-        self.cloudwatch.stop()
-        self.work.once()
-        service.restart()
-        return service.requests()
 
     def restart(self):
         with self.work:
             service.restart()
         self.exact("restarted under load")
 
-    def upgrade(self):
-        CONFIG.write_text('profile = "standard"\n' + CONFIG.read_text())
-        waiting, before = self.leave_something_to_send(), service.starts()
-        with self.work:
-            print(sh(f"dpkg --force-confold --install {self.newer}", timeout=300))
-        checks = self.checks
-        checks.equal(f"upgraded to {NEWER} (the same programs): restarted once, by itself never",
-                     (service.installed(), service.starts() - before, show("NRestarts")), (NEWER, 1, "0"))
-        checks.check("what runs is the program that was installed", *service.runs_the_installed_program())
-        checks.equal("the changed configuration is kept, and used",
-                     (CONFIG.read_text().splitlines()[0], service.status()["profile"]),
-                     ('profile = "standard"', "standard"))
-        kept = service.requests()
-        checks.check("what waited is kept", waiting and waiting.items() <= kept.items(),
-                     f"{len(waiting)} requests, then {len(kept)}")
-        self.cloudwatch.start()
-        self.exact("upgraded under load")
+    def upgrade_to_newer(self):
+        def check_configuration():
+            self.checks.equal("the changed configuration is kept, and used",
+                              (CONFIG.read_text().splitlines()[0], service.status()["profile"]),
+                              ('profile = "standard"', "standard"))
+
+        self.upgrade(lambda: sh(f"dpkg --force-confold --install {self.newer}", timeout=300), service.installed, NEWER,
+                     check_configuration)
 
     def downgrade(self):
         """A later version would write another format: its files say so in their first word."""

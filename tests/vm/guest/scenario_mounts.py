@@ -13,6 +13,7 @@ import time
 
 import beside
 import counters
+import service
 from cloudwatch import NAMESPACE, Cloudwatch, stop_when_sent
 from efs_utils import EfsUtils
 from lab import RESULTS, Server, dns_name, install, mount, sh
@@ -134,7 +135,7 @@ def check_mounts(checks):
 
 
 def check_daemon(checks, cloudwatch):
-    status = json.loads(sh("efsmon status --json"))
+    status = service.status()
     checks.equal("the daemon sees each file system once", status["sighting"]["file_systems"],
                  {mounted.file_system: 1 for mounted in ALL})
     checks.equal("the host is the instance of the metadata service", status["host_id"], cloudwatch.instance_id())
@@ -200,8 +201,8 @@ def check_requests(checks, cloudwatch, data, began, ended):
     checks.equal("nothing arrived twice", [key for key, count in counts.items() if count > 1], [])
     expected = list(range(int(began // 60 * 60), int(ended), 60))
     checks.equal("minutes: from start to stop, none missing, no other",
-                 [plain_time(minute) for minute in sorted({datum.minute for datum in data})],
-                 [plain_time(minute) for minute in expected])
+                 [counters.clock(minute) for minute in sorted({datum.minute for datum in data})],
+                 [counters.clock(minute) for minute in expected])
     hosts = cloudwatch.sums("Hosts")
     checks.equal("this host reported once a minute", list(hosts.values()), [1.0] * len(expected))
     for metric in ("UnidentifiedMounts", "UnknownOutcomes"):
@@ -228,7 +229,7 @@ def check_series(checks, data, host):
 
 def check_whole(checks, data, earlier, later):
     """Over all minutes: what was published is what was counted since the unit's start."""
-    for metric in ("ReadBytes", "WriteBytes", "ReadOperations", "WriteOperations", "MetadataOperations"):
+    for metric in counters.METRICS:
         published = sum(datum.total() for datum in data
                         if datum.metric == metric and set(datum.dimensions) == {"FileSystemId"})
         counted = sum(counters.totals(counters.growth(earlier, later, mounted.path))[metric] for mounted in ALL)
@@ -237,9 +238,8 @@ def check_whole(checks, data, earlier, later):
 
 def check_statistics(checks, cloudwatch, minutes):
     """What CloudWatch itself gives back, asked by AWS's own client."""
-    metrics = ("ReadBytes", "WriteBytes", "ReadOperations", "WriteOperations", "MetadataOperations")
     for minute in minutes:
-        found = cloudwatch.statistics(metrics, [mounted.file_system for mounted in ALL], minute.began)
+        found = cloudwatch.statistics(counters.METRICS, [mounted.file_system for mounted in ALL], minute.began)
         expected = {(metric, mounted.file_system): total for mounted in ALL
                     for metric, total in counters.totals(minute.grew(mounted.path)).items()}
         different = {key: (found.get(key), total) for key, total in expected.items() if found.get(key) != total}
@@ -286,11 +286,7 @@ def check_beside(checks, theirs, ours, sampler, interval=10):
 
 
 def clock(minute):
-    return plain_time(minute.began)
-
-
-def plain_time(seconds):
-    return time.strftime("%H:%M", time.gmtime(seconds))
+    return counters.clock(minute.began)
 
 
 def plain(numbers):

@@ -11,7 +11,8 @@ import time
 import service
 from cloudwatch import RECORD, Cloudwatch
 from lab import Server, dns_name, install, mount, sh, wait_for
-from ledger import METRICS, Ledger, Work
+from counters import METRICS
+from ledger import Ledger, Work
 from service import show
 
 KEPT = pathlib.Path("/var/lib/vm-kept")

@@ -9,8 +9,8 @@ import pathlib
 import service
 from cloudwatch import Cloudwatch
 from lab import Server, dns_name, mount, sh
-from ledger import Ledger, Work
 from service import CONFIG, show
+from stages import Stages
 
 PACKAGES = pathlib.Path("/job/rpm")
 FILE_SYSTEM = "fs-0123456789abcdef0"
@@ -28,35 +28,15 @@ def run(checks):
     checks.equal("rpm --verify finds every file as it was packed", rpm("--verify", "efsmon"), "")
     checks.equal("the state directory is the service's alone", sh(f"stat --format '%U:%G %a' {service.STATE}").strip(),
                  "efsmon:efsmon 750")
-    ledger, work = Ledger(cloudwatch, mounts), Work(mounts)
+    stages = Stages(checks, cloudwatch, mounts)
 
-    def exact(stage):
-        service.send_all()
-        ledger.check(checks, f"{stage}: every byte and call once, no more")
+    def check_configuration():
+        checks.equal("the changed configuration is kept, and used; the new one is beside it",
+                     (service.status()["profile"], pathlib.Path(f"{CONFIG}.rpmnew").exists()), ("standard", True))
 
-    def leave_something_to_send():
-        cloudwatch.stop()
-        work.once()
-        service.restart()
-        return service.requests()
-
-    CONFIG.write_text('profile = "standard"\n' + CONFIG.read_text())
-    waiting, before = leave_something_to_send(), service.starts()
-    with work:
-        print(rpm("--upgrade", newer))
-    checks.equal("upgraded to 9.0.0 (the same programs): restarted once, by itself never",
-                 (rpm("--query", "efsmon").split("-")[1], service.starts() - before, show("NRestarts")),
-                 ("9.0.0", 1, "0"))
-    checks.check("what runs is the program that was installed", *service.runs_the_installed_program())
-    checks.equal("the changed configuration is kept, and used; the new one is beside it",
-                 (service.status()["profile"], pathlib.Path(f"{CONFIG}.rpmnew").exists()), ("standard", True))
-    kept = service.requests()
-    checks.check("what waited is kept", waiting and waiting.items() <= kept.items(),
-                 f"{len(waiting)} requests, then {len(kept)}")
-    cloudwatch.start()
-    exact("upgraded under load")
-
-    leave_something_to_send()
+    stages.upgrade(lambda: rpm("--upgrade", newer), lambda: rpm("--query", "efsmon").split("-")[1], "9.0.0",
+                   check_configuration)
+    stages.leave_something_to_send()
     print(rpm("--erase", "efsmon"))
     checks.equal("erased: no unit, no process", (show("ActiveState"), sh("pidof efsmond", check=False)),
                  ("inactive", ""))
@@ -66,7 +46,7 @@ def run(checks):
     cloudwatch.start()
     print(rpm("--install", newer))
     checks.equal("installed again: it runs", (show("ActiveState"), show("UnitFileState")), ("active", "enabled"))
-    exact("and goes on where it was, with what waited")
+    stages.exact("and goes on where it was, with what waited")
 
 
 def rpm(*arguments):

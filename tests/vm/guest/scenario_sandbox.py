@@ -13,6 +13,7 @@ from cloudwatch import Cloudwatch
 from efs_utils import STATE, EfsUtils
 from front import put_in_front
 from lab import OPTIONS, Server, dns_name, install, mount, sh, wait_for
+from service import show
 
 DROP_INS = pathlib.Path("/etc/systemd/system/efsmon.service.d")
 # Under systemd 252. What is left, and why, is in packaging/README.md.
@@ -187,10 +188,6 @@ def check_clone(checks, cloud):
     spool = status()["spool"]
     checks.equal("and efsmon starts as on its first day", (spool["files"], spool["aside_files"]), (0, 0))
     machine.write_text(own)
-
-
-def show(name):
-    return sh(f"systemctl show --value --property {name} efsmon").strip()
 
 
 def status():

@@ -80,7 +80,10 @@ fn what_the_image_holds_stays_on_the_disk(at_first: Mode) {
     assert_eq!(log.matches("this host's id is not known yet").count(), late, "{log}");
     assert_eq!(log.matches("holds data of another instance; they are kept aside").count(), 1, "{log}");
 
-    efsmon.start().terminate();
+    // What it commits before it knows the id would wait for the next process.
+    let next = efsmon.start();
+    next.wait_for("an id", |status| status["host_id"] == COPY);
+    next.terminate();
     assert_eq!((bytes(&cloudwatch), names(&cloudwatch)), (4_424.0, [COPY.to_owned()].into()));
     assert_eq!(spooled(&machine), left);
 }

@@ -40,6 +40,7 @@ vm_python := 3.11
 vm_site := target/vm/site/made-of-$(ministack_version)-$(cbor2_version)
 vm_awscli := target/vm/awscli/made-of-$(awscli_version)
 
+.NOTPARALLEL:
 .PHONY: demo test bench package package-test deb rpm aarch64-test vm-test vm-smoke vm-rpm container-test linters qemu openssl containers compiler rust python strace ip manual shells nfsiostat
 
 # Recorded counters through the real daemon into an emulator of CloudWatch. Where nfsiostat cannot be had, it says so.
@@ -80,11 +81,12 @@ bench: rust nfsiostat $(ministack) $(vm_awscli)
 
 # The packages, for ARCH: x86_64 or aarch64. Whatever lintian, rpmlint or shellcheck complains about fails it.
 ARCH ?= x86_64
+packages = "$${CARGO_TARGET_DIR:-target}/packages"
 package_sh = PATH="$(abspath $(tools)/zig/bin):$(abspath $(dir $(cargo_deb))):$(abspath $(dir $(cargo_generate_rpm))):$$PATH" \
   packaging/package.sh $(ARCH)
 package: compiler linters $(zig) $(cargo_deb) $(cargo_generate_rpm)
 	@$(package_sh) deb rpm
-	@packaging/check.sh "$${CARGO_TARGET_DIR:-target}"/packages/*.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.rpm
+	@packaging/check.sh $(packages)/*.deb $(packages)/*.rpm
 
 deb: compiler $(zig) $(cargo_deb)
 	@$(package_sh) deb
@@ -97,12 +99,12 @@ suites ?= bullseye bookworm trixie
 package-test: package
 	@command -v mmdebstrap >/dev/null || { $(call apt,mmdebstrap); }
 	@$(sudo) env PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/packages/run.py \
-	  "$${CARGO_TARGET_DIR:-target}"/packages/*_amd64.deb "$${CARGO_TARGET_DIR:-target}"/packages/*.x86_64.rpm $(suites)
+	  $(packages)/*_amd64.deb $(packages)/*.x86_64.rpm $(suites)
 
 # The built package for aarch64 under an emulated processor, beside the one for x86_64: `make package` of both comes before.
 aarch64-test: openssl $(qemu_user) $(ministack)
 	@$(tools)/ministack/bin/python tests/aarch64/run.py $(qemu_user) $(tools)/ministack/bin/ministack \
-	  "$${CARGO_TARGET_DIR:-target}/packages"
+	  $(packages)
 
 $(qemu_user):
 	@echo 'fetching an emulator of aarch64 (70 MB; unpacked under $(tools), not installed)'
@@ -113,19 +115,19 @@ openssl:
 
 # The built package in a virtual machine with a kernel NFS client and systemd.
 vm-test: deb vm-rpm qemu $(vm_image) $(vm_site) $(vm_awscli)
-	@python3 tests/vm/run.py $(vm_image)
+	@python3 tests/vm/run.py $(vm_image) $(packages)
 
 # The .rpm, one of a later version, and what stands for a distribution's packages.
 vm-rpm: rpm
-	@PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/vm/rpms.py target/packages target/vm/rpm
+	@PATH="$(abspath $(dir $(cargo_generate_rpm))):$$PATH" python3 tests/vm/rpms.py $(packages) target/vm/rpm
 
 # The least of it, for CI.
 vm-smoke: deb qemu $(vm_image) $(vm_site)
-	@python3 tests/vm/run.py $(vm_image) smoke
+	@python3 tests/vm/run.py $(vm_image) $(packages) smoke
 
 # The image of packaging/Containerfile in pods of packaging/k8s, by the tools that container engines are made of. As root.
 container-test: deb containers ip $(kubectl) $(ministack)
-	@$(sudo) tests/container/image.sh target/container
+	@$(sudo) tests/container/image.sh target/container $(packages)
 	@$(sudo) unshare --net --mount sh -c 'ip link set lo up && exec "$$@"' sh $(tools)/ministack/bin/python \
 	  tests/container/run.py target/container $(kubectl) $(tools)/ministack/bin/ministack
 

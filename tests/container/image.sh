@@ -2,12 +2,12 @@
 # Builds packaging/Containerfile as it is, without a registry: the images that it names are made here, from the Debian
 # packages that they consist of.
 #
-# Usage, as root: image.sh DIRECTORY    leaves DIRECTORY/image.json, DIRECTORY/root, the image's tree, and
+# Usage, as root: image.sh DIRECTORY PACKAGES    leaves DIRECTORY/image.json, DIRECTORY/root, the image's tree, and
 #                                       DIRECTORY/base, that of its base; needs target/packages/efsmon_*.deb
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-directory=${1:?usage: image.sh DIRECTORY}
+directory=${1:?usage: image.sh DIRECTORY PACKAGES} packages=$2
 mkdir -p "$directory"
 buildah() { command buildah --root "$directory/storage" --runroot "$directory/run" --storage-driver vfs "$@"; }
 
@@ -38,7 +38,7 @@ stand_in "$base" base-files,netbase,tzdata,libc6,ca-certificates
 architecture=$(dpkg --print-architecture)
 rm -rf "$directory/context"
 mkdir "$directory/context"
-newest=$(find target/packages -name "efsmon_*_$architecture.deb" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
+newest=$(find "$packages" -name "efsmon_*_$architecture.deb" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
 cp "$newest" "$directory/context"
 buildah bud --quiet --isolation chroot --pull-never --platform "linux/$architecture" --file packaging/Containerfile \
   --tag efsmon "$directory/context" >"$directory/log" 2>&1 || { cat "$directory/log" >&2; exit 1; }

@@ -1,6 +1,7 @@
 """Runs scenarios in the virtual machine, and shows what they checked.
 
-Usage: run.py IMAGE [SCENARIO..]    all but `smoke`, each in a machine of its own, when none is named
+Usage: run.py IMAGE PACKAGES [SCENARIO..]    all but `smoke`, each in a machine of its own, when none is named;
+                                             PACKAGES: the directory with the .deb
 
 What a scenario is: tests/vm/README.md. Its results are left in target/vm/results/SCENARIO. Exit status 1 when a check
 failed, or a scenario did not come to its end.
@@ -28,20 +29,22 @@ NOT_NEEDED = ["bin", "examples-1.json", "endpoint-rule-set-1.json.gz", "waiters-
 
 
 def main():
-    image, *scenarios = sys.argv[1:]
-    failed = [name for name in scenarios or SCENARIOS if not passes(pathlib.Path(image), name)]
+    image, packages, *scenarios = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as kit:
+        pack(pathlib.Path(kit), pathlib.Path(packages))
+        failed = [name for name in scenarios or SCENARIOS if not passes(pathlib.Path(image), kit, name)]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}; see {TARGET / 'vm/results'}")
 
 
-def passes(image, scenario):
+def passes(image, kit, scenario):
     """Whether every check of the scenario held, and it came to its end."""
     results = TARGET / "vm/results" / scenario
     shutil.rmtree(results, ignore_errors=True)
     print(f"== {scenario}", flush=True)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as job:
-        fill(pathlib.Path(job), scenario)
+        fill(pathlib.Path(job), kit, scenario)
         environment = os.environ | ({"VM_REBOOTS": "yes"} if scenario in REBOOTING else {})
         booted = subprocess.run([HERE / "boot.sh", image, job, results], stdout=subprocess.DEVNULL, env=environment)
     checks = results / "checks.json"
@@ -61,18 +64,22 @@ def show(check):
     return check["held"]
 
 
-def fill(job, scenario):
-    """The disk that the machine gets: the scenario's code, and the newest package."""
-    shutil.copytree(HERE / "guest", job, dirs_exist_ok=True)
+def pack(kit, packages):
+    """What every machine gets: taken once, so that all run the same though somebody works on it meanwhile."""
+    shutil.copytree(HERE / "guest", kit, dirs_exist_ok=True)
+    shutil.copy(HERE.parents[1] / "packaging/host-view.conf", kit)
+    for package in packages.glob("*_amd64.deb"):
+        shutil.copy(package, kit)
+
+
+def fill(job, kit, scenario):
+    """The disk that the machine gets."""
+    shutil.copytree(kit, job, dirs_exist_ok=True)
     (job / "run").write_text(f"#!/bin/sh\nexec python3 scenario.py {scenario}\n")
     (job / "run").chmod(0o755)
     shutil.copytree(TARGET / "vm/site", job / "site", ignore=shutil.ignore_patterns(*NOT_NEEDED))
-    shutil.copy(HERE.parents[1] / "packaging/host-view.conf", job)
     if scenario in ALSO:
         shutil.copytree(TARGET / "vm" / ALSO[scenario], job / ALSO[scenario])
-    for package in (TARGET / "packages").glob("*_amd64.deb"):
-        shutil.copy(package, job)
-
 
 if __name__ == "__main__":
     main()

@@ -45,6 +45,7 @@ def before(checks):
     (KEPT / "memory.json").write_text(json.dumps(memory))
     sh("systemctl reboot")
     time.sleep(600)
+    raise RuntimeError("it did not boot again")
 
 
 def after(checks, memory):

@@ -133,8 +133,11 @@ def check_host_view(checks):
 def check_strict_filter(checks, cloud):
     """A whole life under a filter that kills where the unit's refuses."""
     DROP_INS.mkdir(exist_ok=True)
+    refuses = show("SystemCallErrorNumber")
     (DROP_INS / "kill.conf").write_text("[Service]\nSystemCallErrorNumber=\n")
     sh("systemctl daemon-reload && systemctl restart efsmon", timeout=120)
+    kills = show("SystemCallErrorNumber")
+    checks.check("a filter that kills, not one that refuses", refuses != kills, f"{refuses}, then {kills or 'none'}")
     process, sent = show("MainPID"), len(cloud.requests())
     wait_for("request under the strict filter", lambda: len(cloud.requests()) > sent, seconds=180)
     checks.equal("no system call is in the way of sampling and sending", show("MainPID"), process)

@@ -125,7 +125,7 @@ const EXIT_STATUS: &[(&str, &str, &str)] = &[
     ("efsmond", "78", BAD_FOR_GOOD),
     ("efsmon-status", "0", "The daemon runs."),
     ("efsmon-status", "1", "No daemon runs here, or it does not sample any more."),
-    ("efsmon", "3", "There are differences: what `diff` or `verify` looks for."),
+    ("efsmon", "3", "There is what `diff`, `verify` or `migrate` looks for."),
     ("efsmon-dashboards-diff", "0", "Nothing differs."),
     ("efsmon-dashboards-diff", "3", "Something differs."),
     ("efsmon-alarms-diff", "0", "Nothing differs."),
@@ -134,6 +134,9 @@ const EXIT_STATUS: &[(&str, &str, &str)] = &[
     ("efsmon-alarms-verify", "3", "One would not."),
     ("efsmon-alarms-test", "0", "Every test passed."),
     ("efsmon-alarms-test", "1", "One failed, or cannot be read."),
+    ("efsmon-migrate", "0", "There is nothing to remove."),
+    ("efsmon-migrate", "1", "Not everything could be looked at, and what could shows nothing."),
+    ("efsmon-migrate", "3", "There is a script or a line of cron to remove."),
     ("efsmon-config-check", "0", "There is no mistake."),
 ];
 

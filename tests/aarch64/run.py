@@ -89,7 +89,7 @@ class Trial:
             self.check(f"{program} can be loaded with pages of 64 KiB", fits, f"segments aligned to {alignments}")
             for cpu in (GRAVITON_1, GRAVITON_2):
                 said = run([*self.command(program, cpu), "--version"])
-                right = said.stdout.decode().strip() == f"{program} {self.version.split('-')[0]}"
+                right = said.stdout.decode().strip() == f"{program} {self.version.rsplit('-', 1)[0].replace('~', '-')}"
                 self.check(f"{program} --version on {cpu}", right, (said.stdout or said.stderr).decode().strip())
 
     def commands_print_the_same(self):

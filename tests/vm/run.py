@@ -18,7 +18,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "target"
-SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "rpm", "cost"]
+SCENARIOS = ["mounts", "sandbox", "faults", "lifecycle", "reboot", "suspend", "rpm", "cost"]
 # What a scenario gets besides, and which boot their machine again in the middle.
 ALSO = {"cost": "awscli", "rpm": "rpm"}
 REBOOTING = ["reboot"]
